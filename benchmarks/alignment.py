@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING
 
 from hansard_text import Data, Pair, prepare
 
-from attncli.data.text.alignments import PairLinks, read_links
+from attncli.data.alignments import PairLinks, read_links
 from attncli.render.rows import columns
 from attncli.scoring.sequences import score_alignments
-from models.base.types import Link
-from models.use_config import AlignConfig
+from models.core.types import Link
+from models.core.use_config import AlignConfig
 
 if TYPE_CHECKING:
-    from models.inference.translator import Translator
+    from models.engines.translator import Translator
 
 Found = list[frozenset[Link]]
 

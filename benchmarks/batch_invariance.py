@@ -24,18 +24,18 @@ import numpy
 import torch
 from PIL import Image
 
-from attncli.embedded.grammar import generate
+from attncli.data.grammar import generate
 from models import load_captioner, load_translator
-from models.base.registry import source_name
-from models.base.types import Translation
-from models.bundle import Bundle, build, save, sizes_of
-from models.catalogue.presets import PRESETS, model_config
-from models.inference.captioner import Caption
-from models.inference.ctranslate2.translator import CTranslate2Translator, obstacle
-from models.inference.text_translator import TextTranslator
+from models.core.registry import source_name
+from models.core.types import Translation
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.engines.captioner import Caption
+from models.engines.ctranslate2_translator import CTranslate2Translator, obstacle
+from models.engines.text_translator import TextTranslator
+from models.networks.bundle import Bundle, build, save, sizes_of
+from models.storage.presets import PRESETS, model_config
 from models.storage.settings import read_settings
 from models.text.tokenizer import END, Tokenizer, train
-from models.use_config import SearchConfig, TokenizerConfig
 
 ALONE, TOGETHER = 1, 64  # examples of a batch
 Output = tuple[str, float]

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from models.base.errors import ModelError
-from models.base.registry import names
-from models.base.settings import fields_of
-from models.base.types import Batch, VocabularySizes
-from models.bundle import build
-from models.catalogue.presets import model_config
-from models.config import AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.config import AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.errors import ModelError
+from models.core.registry import names
+from models.core.settings import fields_of
+from models.core.types import Batch, VocabularySizes
+from models.networks.bundle import build
+from models.storage.presets import model_config
 
 PARTS = ("score", "window", "normalise", "read")
 PLACES = {  # place: preset, settings of the model that hold the attention

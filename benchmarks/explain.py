@@ -18,7 +18,6 @@ import torch
 from attncli.render.rows import columns
 from models import load_translator
 from models.alignment.weights import encoded_translation
-from models.catalogue.installed import chosen_model
 from models.explain import ExplainOptions
 from models.explain.explanation import (
     RANDOM,
@@ -27,6 +26,7 @@ from models.explain.explanation import (
     Relevances,
     explain_pair,
 )
+from models.storage.installed import chosen_model
 
 LENGTHS = range(4, 13)  # words of a sentence
 REFERENCE = "erasure"

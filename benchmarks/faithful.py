@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attncli.faithful.checks import changed_digits
-from models.inference.search.repeats import repetition
+from models.search.repeats import repetition
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "recipes"))
 import everyday_data

@@ -41,24 +41,24 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from attncli.training.fit import batches_of, fit
 from attncli.training.interfaces import Stepped
-from attncli.training.run.fit import batches_of, fit
+from attncli.training.precision import DTYPES, computes_bf16
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.state import State
-from attncli.training.updates.precision import DTYPES, computes_bf16
-from models.base.registry import source_name
-from models.base.types import Batch, VocabularySizes
-from models.bundle import build
-from models.catalogue.presets import model_config, preset
-from models.config import ModelConfig
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.ctranslate2.convert import converted
-from models.inference.ctranslate2.translator import imported
-from models.inference.search.batching import pad, pad_pairs
-from models.inference.search.beam import search
+from attncli.training.state import State
+from models.core.config import ModelConfig
+from models.core.registry import source_name
+from models.core.types import Batch, VocabularySizes
+from models.core.use_config import SearchConfig
+from models.engines.ctranslate2_convert import converted
+from models.engines.ctranslate2_translator import imported
+from models.networks.bundle import build
+from models.networks.encoder_decoder import EncoderDecoder
+from models.search.batching import pad, pad_pairs
+from models.search.beam import search
+from models.storage.presets import model_config, preset
 from models.storage.weights import weights_of
 from models.text.tokenizer import END
-from models.use_config import SearchConfig
 
 PRESETS = ("transformer-tiny", "transformer-base", "rnnsearch-small", "show-attend-tell-soft-small")
 TINY_PRESETS = ("transformer-nano", "rnnsearch-nano", "show-attend-tell-soft-nano")

@@ -21,13 +21,13 @@ from models.attention.normalisers import Entmax15, Sparsemax
 from models.attention.positions import Alibi, Rotary
 from models.attention.scores import Cosine, QkNorm
 from models.attention.transformer import CrossAttention
-from models.base.registry import find
-from models.base.types import Memory, VocabularySizes
-from models.bundle import build
-from models.catalogue.presets import model_config
-from models.config import AttentionConfig, ModelConfig
+from models.core.config import AttentionConfig, ModelConfig
+from models.core.registry import find
+from models.core.types import Memory, VocabularySizes
 from models.explain.methods import STEPS, gradient_times_input, integrated_gradients
 from models.explain.subject import TextSubject
+from models.networks.bundle import build
+from models.storage.presets import model_config
 
 HEADS, SIZE = 4, 32
 

@@ -6,7 +6,7 @@
     load("runs/captions").caption([open_image("dog.jpg")])[0].text
     load("runs/speech").transcribe(Path("memo.wav")).text
 
-`open_image` is in models.images.opening.
+`open_image` is in models.signals.images.
 
 torch is imported by the functions that need it, not by this package.
 """
@@ -17,20 +17,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.base.errors import ModelError
-from models.base.registry import DEFAULT_SOURCE
-from models.catalogue.installed import find_model
-from models.config import ModelConfig
-from models.sources import find_source
+from models.core.config import ModelConfig
+from models.core.errors import ModelError
+from models.core.registry import DEFAULT_SOURCE
+from models.core.sources import find_source
+from models.storage.installed import find_model
 
 if TYPE_CHECKING:
-    from models.base.registry import Description
-    from models.families.encoder_decoder import EncoderDecoder
-    from models.inference.captioner import Captioner
-    from models.inference.classifier import Classifier
-    from models.inference.transcriber import Transcriber
-    from models.inference.translator import EnsembleTranslator, Translator
-    from models.sources import Source
+    from models.core.registry import Description
+    from models.core.sources import Source
+    from models.engines.captioner import Captioner
+    from models.engines.classifier import Classifier
+    from models.engines.transcriber import Transcriber
+    from models.engines.translator import EnsembleTranslator, Translator
+    from models.networks.encoder_decoder import EncoderDecoder
 
 __all__ = [
     "ModelError",
@@ -48,15 +48,15 @@ __all__ = [
 
 def list_models() -> list[str]:
     """Return the names of all presets."""
-    from models.catalogue.presets import PRESETS
+    from models.storage.presets import PRESETS
 
     return list(PRESETS)
 
 
 def info(name: str) -> tuple[ModelConfig, Description]:
     """Return the configuration of a preset and the description of its family."""
-    from models.base.registry import describe
-    from models.catalogue.presets import model_config
+    from models.core.registry import describe
+    from models.storage.presets import model_config
 
     config = model_config(name)
     return config, describe("family", config.family)
@@ -64,9 +64,9 @@ def info(name: str) -> tuple[ModelConfig, Description]:
 
 def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     """Build an untrained model of a preset, with a joint vocabulary of `vocabulary` tokens."""
-    from models.base.types import VocabularySizes
-    from models.bundle import build as build_model
-    from models.catalogue.presets import model_config
+    from models.core.types import VocabularySizes
+    from models.networks.bundle import build as build_model
+    from models.storage.presets import model_config
 
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
 
@@ -74,7 +74,7 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
 def load(
     model: str | Path, *, device: str = "cpu"
 ) -> Translator | Captioner | Classifier | Transcriber:
-    """Open a trained model, given by its folder or name (see models.catalogue.installed).
+    """Open a trained model, given by its folder or name (see models.storage.installed).
 
     Return a Translator, Captioner, Classifier or Transcriber, as its family requires. Raises
     NotFoundError if there is no such model, and DamagedError if it cannot be read.
@@ -99,7 +99,7 @@ def load_translator(model: str | Path, *, device: str = "cpu") -> Translator:
 
     A model of several inputs is one, whose texts are rows of columns separated by tabs.
     """
-    from models.inference.translator import Translator
+    from models.engines.translator import Translator
 
     path = find_model(model)
     source = _source_of(path)
@@ -110,28 +110,28 @@ def load_translator(model: str | Path, *, device: str = "cpu") -> Translator:
 
 def load_captioner(model: str | Path, *, device: str = "cpu") -> Captioner:
     """Open a trained captioner, as `load` does; raise a ModelError if it is a text model."""
-    from models.inference.captioner import Captioner
+    from models.engines.captioner import Captioner
 
     return Captioner.read(find_model(model), device=device)
 
 
 def load_classifier(model: str | Path, *, device: str = "cpu") -> Classifier:
     """Open a trained classifier, as `load` does; raise a ModelError if it is another model."""
-    from models.inference.classifier import Classifier
+    from models.engines.classifier import Classifier
 
     return Classifier.read(find_model(model), device=device)
 
 
 def load_transcriber(model: str | Path, *, device: str = "cpu") -> Transcriber:
     """Open a trained model of speech, as `load` does; raise a ModelError if it is another model."""
-    from models.inference.transcriber import Transcriber
+    from models.engines.transcriber import Transcriber
 
     return Transcriber.read(find_model(model), device=device)
 
 
 def _source_of(folder: Path) -> Source:
     """Return the kind of input that the model in a folder reads."""
-    from models.sources import source_of
+    from models.core.sources import source_of
     from models.storage.settings import family_of, read_settings
 
     return source_of(family_of(read_settings(folder)))

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import torch
 
-from models import bundle
-from models.base.settings import overridden
-from models.catalogue.installed import find_model
+from models.core.settings import overridden
+from models.networks import bundle
+from models.storage.installed import find_model
 
 
 def main() -> None:

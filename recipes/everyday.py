@@ -39,16 +39,16 @@ import everyday_templates
 import torch
 from everyday_data import CODES, LANGUAGES, Pairs, rows, write
 
-from models import bundle
-from models.base.settings import overridden
-from models.bundle import Bundle
-from models.catalogue.installed import find_model
-from models.catalogue.presets import model_config
-from models.families.encoder_decoder import EncoderDecoder
+from models.core.settings import overridden
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.networks import bundle
+from models.networks.bundle import Bundle
+from models.networks.encoder_decoder import EncoderDecoder
+from models.storage.installed import find_model
+from models.storage.presets import model_config
 from models.storage.weights import stored_tensors, weights_of
 from models.text import tokenizer, vocabulary
 from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
-from models.use_config import SearchConfig, TokenizerConfig
 
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
 LETTERS = "ÄÖÜẞßäöüÀÂÆÇÉÈÊËÎÏÔŒÙÛÜŸàâæçéèêëîïôœùûüÿÁÉÍÓÚÜÑáéíóúüñ@&€£$=~…<>°#%*/+"

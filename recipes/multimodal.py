@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from flickr8k import attn
 
-from attncli.embedded import scenes
-from attncli.embedded.scenes import Scene, Thing
+from attncli.data import scenes
+from attncli.data.scenes import Scene, Thing
 
 TRAIN, DEV, TEST, SEED = 1500, 100, 300, 1
 VAGUE = {  # a word for two colours

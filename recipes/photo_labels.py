@@ -27,14 +27,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import kl_div, linear
 
-from attncli.data.images.named import ImageIndex, content_hash, open_images
-from attncli.tasks.caption.training.features import add_missing, features, half
-from models import bundle
-from models.config import ImageConfig
-from models.encoders.edgetpu import MobileNetEdgeTpu, read_classifier
-from models.encoders.image import ImageEncoder
-from models.images.labels import ImageLabels
-from models.images.opening import open_image, to_tensor
+from attncli.caption.features import add_missing, features, half
+from attncli.data.named_files import ImageIndex, content_hash, open_images
+from models.core.config import ImageConfig
+from models.networks import bundle
+from models.networks.edgetpu import MobileNetEdgeTpu, read_classifier
+from models.networks.image_encoder import ImageEncoder
+from models.signals.imagenet import ImageLabels
+from models.signals.images import open_image, to_tensor
 
 STEPS, BATCH, RATE, DECAY = 600, 256, 1e-3, 1e-4
 HELD_OUT = 10  # every tenth image

@@ -22,11 +22,11 @@ import torch
 from photo_labels import names, pixels, tar
 from torch import Tensor, nn
 
-from attncli.data.images.named import open_images
-from models import bundle
-from models.config import ImageConfig
-from models.encoders.edgetpu import Convolution
-from models.encoders.image import ImageEncoder
+from attncli.data.named_files import open_images
+from models.core.config import ImageConfig
+from models.networks import bundle
+from models.networks.edgetpu import Convolution
+from models.networks.image_encoder import ImageEncoder
 from models.storage.weights import restored, stored_as
 
 IMAGES = 256

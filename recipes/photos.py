@@ -38,7 +38,7 @@ from average import average
 from flickr8k import attn
 from PIL import Image
 
-from models import bundle
+from models.networks import bundle
 
 SETS = ("flickr8k", "coco")
 DEV_IMAGES = 300  # of each set, for early stopping

@@ -17,12 +17,12 @@ from typing import Any
 
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.toml import read_toml, to_toml
-from models.base.files import write_text
-from models.base.settings import from_dict, to_dict
-from models.config import ModelConfig
+from models.core.config import ModelConfig
+from models.core.files import write_text
+from models.core.settings import from_dict, to_dict
+from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 from models.storage.digests import read_digests, write_files
 from models.storage.settings import NAME, RUN_CONFIG, to_text
-from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 KINDS: dict[str, type] = {
     "model": ModelConfig,

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 from flickr8k import attn
 
-from attncli.embedded import scenes
-from attncli.embedded.scenes import SIDE, Box, SceneCaption
-from attncli.tasks.caption.training.prepared import ImageData
-from attncli.tasks.caption.training.source import ImageTraining
+from attncli.caption.prepared import ImageData
+from attncli.caption.source import ImageTraining
+from attncli.data import scenes
+from attncli.data.scenes import SIDE, Box, SceneCaption
 
 SCENES, SEED = 6000, 1
 TESTED, TEST_SEED = 500, 2024  # the scene of `make demo` is neither trained on nor tested
@@ -113,9 +113,9 @@ def cells(box: Box) -> Iterator[int]:
 
 def score(model: str) -> Pointing:
     """Return the scores of a captioner on scenes."""
-    from models.catalogue.installed import find_model
-    from models.images.opening import open_image
-    from models.inference.captioner import Captioner
+    from models.engines.captioner import Captioner
+    from models.signals.images import open_image
+    from models.storage.installed import find_model
 
     captioner = Captioner.read(find_model(model))
     drawn = scenes.split(0, 0, TESTED, seed=TEST_SEED).test

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attncli.tasks.caption.training.source import ImageTraining
-from attncli.tasks.classify.training.source import LabelTraining
-from attncli.tasks.translate.training.source import TextTraining
+from attncli.caption.source import ImageTraining
+from attncli.classify.source import LabelTraining
 from attncli.terminal import console
+from attncli.translate.source import TextTraining
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the programs that tests start, too
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of them would compile all modules: 0.1 s
@@ -28,23 +28,23 @@ from PIL import Image
 
 from attncli.bulk import work
 from attncli.commands import compare
-from attncli.embedded.grammar import Pair, generate
+from attncli.data.grammar import Pair, generate
 from attncli.jobs.train import train as train_model
 from attncli.render.comparison import draw_comparison
 from attncli.render.plots import curves
 from attncli.shell import app
-from attncli.training.run import saving
-from attncli.training.run.command_line import settings
+from attncli.training import saving
+from attncli.training.command_line import settings
 from models import load_translator
-from models.base.types import Batch
-from models.bundle import Bundle, build, save, sizes_of
-from models.catalogue.presets import model_config
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.batching import pad
-from models.inference.translator import Translator
-from models.losses import sequence_loss
+from models.core.types import Batch
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.engines.translator import Translator
+from models.networks.bundle import Bundle, build, save, sizes_of
+from models.networks.encoder_decoder import EncoderDecoder
+from models.networks.losses import sequence_loss
+from models.search.batching import pad
+from models.storage.presets import model_config
 from models.text.tokenizer import END, PAD, START, Tokenizer, train
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.attncli.bulk import in_process
 from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from attncli.options.settings import Options
-from models.base.settings import merged
-from models.base.types import Hypothesis, Translation
-from models.inference.text_translator import TextTranslator
-from models.use_config import SearchConfig
+from models.core.settings import merged
+from models.core.types import Hypothesis, Translation
+from models.core.use_config import SearchConfig
+from models.engines.text_translator import TextTranslator
 
 
 class Upper(TextTranslator):
@@ -83,7 +83,7 @@ def opened(path: Path, options: Options) -> Upper:
 
 if __name__ == "__main__":
     from attncli.shell.app import main
-    from attncli.tasks.translate import engine as engines
+    from attncli.translate import engine as engines
 
     engines.open_text_model = opened  # type: ignore[assignment]
     main()

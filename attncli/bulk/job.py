@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import typer
 
 from attncli.data.lines import CHUNK_LINES
-from attncli.data.text.tables import read_glossary
+from attncli.data.tables import read_glossary
 from attncli.faithful.result import Line
 from attncli.options.help_page import HelpPage
-from attncli.tasks.table import BULK, TASKS
+from attncli.task.table import BULK, TASKS
 from attncli.version import __version__
-from models.base.errors import ConfigurationError, unknown_name
-from models.catalogue.installed import chosen_model
+from models.core.errors import ConfigurationError, unknown_name
 from models.storage.digests import file_digest
+from models.storage.installed import chosen_model
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, Shared, read_settings
 from models.text.tokenizer import read_tokenizer
 
 if TYPE_CHECKING:
-    from attncli.data.images.named import FileKind
+    from attncli.data.named_files import FileKind
     from attncli.options.settings import Options
 
 MODELS = ("model", "reverse_model")  # parameters of commands that are BulkJob.models
@@ -47,7 +47,7 @@ NOT_IN_BULK = (
 class BulkJob:
     """Everything that a worker needs in order to process shards."""
 
-    task: str  # a task of attncli.tasks.table
+    task: str  # a task of attncli.task.table
     models: Sequence[str]  # folders, which every worker reads; to align: the reverse one is second
     settings: Mapping[str, Any] = field(default_factory=dict)  # parameters of the task's command
     input: str = "lines"  # a kind of attncli.bulk.shards

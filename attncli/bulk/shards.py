@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.bulk.job import BulkJob, BulkTask, RecordResult, bulk_task
-from attncli.data.images.named import IMAGES, FileRange, ImageFile, named_images
 from attncli.data.lines import byte_lines, decode
+from attncli.data.named_files import IMAGES, FileRange, ImageFile, named_images
 from attncli.data.streams import as_json_line, decompressed, open_input
-from attncli.data.text.tables import as_rows
+from attncli.data.tables import as_rows
 from attncli.documents.document import is_document, uncompressed
 from attncli.faithful.result import Line
 from attncli.terminal.messages import one_cell
-from models.base.errors import InputError, NotFoundError
+from models.core.errors import InputError, NotFoundError
 
 
 class BulkSource(NamedTuple):

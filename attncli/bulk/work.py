@@ -10,7 +10,7 @@ from typing import Any
 
 from attncli.bulk.job import BulkJob
 from attncli.bulk.shards import Shard, ShardResult, ShardWorker
-from models.base.errors import ModelError, NotFoundError, ResourceError, install_command
+from models.core.errors import ModelError, NotFoundError, ResourceError, install_command
 
 DEATHS = 5  # of workers on one shard, after which a job stops
 # of the processors, for which the actors of Ray ask together: with all, they would wait for ever as

@@ -11,15 +11,15 @@ import typer
 from attncli.bulk.job import BulkJob, bulk_task, read_job
 from attncli.bulk.run import NOTES, BulkPlan, run_bulk, state_folder
 from attncli.bulk.shards import irregular, sources_of
-from attncli.data.images.named import GROUP
 from attncli.data.lines import CHUNK_LINES
+from attncli.data.named_files import GROUP
 from attncli.data.streams import check_output
 from attncli.jobs.loading import row_inputs
 from attncli.options.help_page import HelpPage
-from attncli.tasks.table import BULK
+from attncli.task.table import BULK
 from attncli.terminal import console
 from attncli.terminal.messages import counted
-from models.base.errors import InputError
+from models.core.errors import InputError
 
 BEFORE_TASK = "--"
 WORDS = "attncli.bulk.words"  # key of click's context: the words after BEFORE_TASK

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from attncli.commands.train import options
-from attncli.commands.train.run import Display, memory_advice, stoppable
+from attncli.commands import train_options as options
+from attncli.commands.train_run import Display, memory_advice, stoppable
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
 from attncli.jobs.variants import variants, with_grid
@@ -24,7 +24,7 @@ from attncli.render.rows import columns
 from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
 from attncli.terminal.messages import counted, rounded_time
-from attncli.training.run.command_line import settings
+from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import (
     Comparison,
@@ -33,10 +33,10 @@ from attncli.training.sources import (
     find_training_source,
     named_kind,
 )
-from models.base.files import write_text
-from models.base.registry import DEFAULT_SOURCE
-from models.catalogue.installed import find_model
-from models.catalogue.presets import model_config
+from models.core.files import write_text
+from models.core.registry import DEFAULT_SOURCE
+from models.storage.installed import find_model
+from models.storage.presets import model_config
 from models.storage.settings import family_of, read_settings
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""``attn evaluate``: options for scores of translations; the work is in attncli/tasks/translate."""
+"""``attn evaluate``: options for scores of translations; the work is in attncli/translate."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from attncli.options.settings import SetOption
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.score import System
 from attncli.scoring.translations import BleuTokenizer, Scoring, buckets_of
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.evaluation import check_texts, evaluate_texts, translation_scores
 from attncli.terminal import console
-from models.base.errors import ConfigurationError
-from models.base.settings import option
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.evaluation import check_texts, evaluate_texts, translation_scores
+from models.core.errors import ConfigurationError
+from models.core.settings import option
 
 
 @dataclass(frozen=True)

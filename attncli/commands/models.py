@@ -23,12 +23,12 @@ from attncli.terminal import console
 from attncli.terminal.messages import current_screen
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
-from models.base.errors import ModelError
-from models.base.settings import option, overridden
-from models.catalogue.installed import Installed, find_model, installed, public_models
-from models.catalogue.presets import PRESETS, model_config
-from models.inference.ctranslate2.translator import ComputePrecision
+from models.core.errors import ModelError
+from models.core.settings import option, overridden
+from models.engines.ctranslate2_translator import ComputePrecision
 from models.storage.archive import About, Facts
+from models.storage.installed import Installed, find_model, installed, public_models
+from models.storage.presets import PRESETS, model_config
 from models.storage.settings import WeightPrecision
 
 MOST_NAMES = 14  # of a kind of parts in the list of all
@@ -278,7 +278,7 @@ def export(
     Example:
       attn models export everyday everyday-ct2 --precision int8
     """
-    from models.inference.ctranslate2.export import export as write  # imports torch
+    from models.engines.ctranslate2_export import export as write  # imports torch
 
     write(find_model(model), folder, precision)
     console.say(f"wrote {folder}, a model for CTranslate2")
@@ -356,7 +356,7 @@ def verify(
       attn models verify everyday
       attn models verify
     """
-    from attncli.data.images.features import cache_folder, verify_cache  # imports numpy
+    from attncli.data.image_features import cache_folder, verify_cache  # imports numpy
 
     folders = [find_model(model)] if model else [found.folder for found in installed()]
     checks: list[tuple[Path, Callable[[Path], str | None]]] = [

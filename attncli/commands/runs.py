@@ -13,8 +13,8 @@ from attncli.jobs import runs as job
 from attncli.jobs.runs import RunSummary
 from attncli.render.rows import columns, size
 from attncli.terminal import console
-from models.base.errors import ModelError
-from models.catalogue.installed import find_model
+from models.core.errors import ModelError
+from models.storage.installed import find_model
 
 HEAD = ["run", "state", "data", "languages", "score", "updates", "date", "size"]
 MOST_DATA = 30  # characters of the names of data files in the table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from models.base.types import Batch, to_device
+from models.core.types import Batch, to_device
 
 if TYPE_CHECKING:
     import torch

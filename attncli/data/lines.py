@@ -29,9 +29,9 @@ from attncli.data.streams import (
 )
 from attncli.faithful.result import Line
 from attncli.terminal import console
-from models.base.errors import InputError
-from models.base.limits import LINE_BYTES
-from models.base.types import Classification
+from models.core.errors import InputError
+from models.core.limits import LINE_BYTES
+from models.core.types import Classification
 from models.text.normalise import nfc
 
 Received = TypeVar("Received", bytes, bytes | None)

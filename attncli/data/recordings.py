@@ -23,10 +23,10 @@ import numpy as np
 from attncli.data.batching import Examples
 from attncli.data.lines import open_text
 from attncli.data.tokens import Side, SideWriter
-from models.base.errors import ConfigurationError, ModelError
-from models.base.settings import option
-from models.base.types import Batch
-from models.config import HOP, AudioConfig
+from models.core.config import HOP, AudioConfig
+from models.core.errors import ConfigurationError, ModelError
+from models.core.settings import option
+from models.core.types import Batch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -213,8 +213,8 @@ class SoundExamples(Examples):
         """Return the padded batch of some examples."""
         import torch
 
-        from models.inference.search.batching import pad, teacher_forcing_batch
-        from models.sound.features import padded_frames
+        from models.search.batching import pad, teacher_forcing_batch
+        from models.signals.sound_features import padded_frames
 
         source, mask = padded_frames([self.features(self.joined[n]) for n in numbers])
         target = pad([self.ids[number] for number in numbers], torch.device("cpu"))
@@ -224,7 +224,7 @@ class SoundExamples(Examples):
         """Return the features (F, bands) of an example, with its changes."""
         import torch
 
-        from models.sound.features import log_mel
+        from models.signals.sound_features import log_mel
 
         random = np.random.default_rng([self.seed, self.epoch, recordings[0], 1])
         warp = 1 + round(random.uniform(-1, 1) * WARPS) / WARPS * self.augment.warp

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from models.base.errors import InputError, ModelError, NotFoundError
-from models.base.files import replacing
-from models.base.limits import FILE_BYTES, WINDOW_BYTES
+from models.core.errors import InputError, ModelError, NotFoundError
+from models.core.files import replacing
+from models.core.limits import FILE_BYTES, WINDOW_BYTES
 
 # Ends of lines for some readers of JSON lines, and characters that control a terminal
 SPECIAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

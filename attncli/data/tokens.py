@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attncli.data.batching import Examples
-from models.base.errors import ModelError
-from models.base.files import write_errors
-from models.base.types import Batch
-from models.inference.search.batching import teacher_forcing_batch, windows
+from models.core.errors import ModelError
+from models.core.files import write_errors
+from models.core.types import Batch
+from models.search.batching import teacher_forcing_batch, windows
 from models.text.tokenizer import PAD, Tokenizer
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import yaml
 from attncli.documents import messages
 from attncli.documents.values import LANGUAGE
 from attncli.documents.xml_texts import elements_of
-from models.base.errors import InputError
-from models.base.types import Span
+from models.core.errors import InputError
+from models.core.types import Span
 
 TEXTS = ("string", "item")  # elements that are values
 UNITS = ("trans-unit", "unit")  # elements of which the reader finds what they lack

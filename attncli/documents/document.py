@@ -15,8 +15,8 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from attncli.faithful.parse import branches
-from models.base.errors import InputError
-from models.base.types import Span
+from models.core.errors import InputError
+from models.core.types import Span
 
 # Line breaks of a translated segment, at spaces. Markup takes no room.
 

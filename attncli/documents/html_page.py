@@ -28,8 +28,8 @@ from attncli.documents.document import (
     unescaped,
 )
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segments
-from models.base.errors import InputError
-from models.base.limits import HTML_UNENDED
+from models.core.errors import InputError
+from models.core.limits import HTML_UNENDED
 
 INLINE = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from models.base.types import Span
+from models.core.types import Span
 
 CODE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d+[.)])[ \t]*)*(?P<fence>`{3,}|~{3,})(?P<rest>.*)")
 ATTRIBUTES = r"\{[^{}]*\}"

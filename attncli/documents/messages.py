@@ -21,8 +21,8 @@ from attncli.documents.document import (
     language_segment,
     string_segment,
 )
-from models.base.errors import InputError
-from models.base.limits import DIGITS
+from models.core.errors import InputError
+from models.core.limits import DIGITS
 from models.text.normalise import with_pairs
 
 CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "a": "\a", "b": "\b", "v": "\v"}

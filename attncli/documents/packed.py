@@ -24,8 +24,8 @@ from attncli.documents.document import (
     reassemble,
 )
 from attncli.documents.inline import TAB, Piece, PieceKind, inline_segments
-from models.base.errors import DamagedError, InputError
-from models.base.limits import UNPACKED_BYTES
+from models.core.errors import DamagedError, InputError
+from models.core.limits import UNPACKED_BYTES
 
 # zipfile expands files of other methods beyond the sizes that they declare
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

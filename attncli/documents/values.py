@@ -23,7 +23,7 @@ from attncli.documents.document import (
     language_segment,
     string_segment,
 )
-from models.base.errors import ConfigurationError, InputError, unknown_name
+from models.core.errors import ConfigurationError, InputError, unknown_name
 from models.text.normalise import with_pairs
 
 DELIMITERS = ",;\t|"

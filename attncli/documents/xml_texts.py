@@ -33,8 +33,8 @@ from attncli.documents.inline import (
     text_piece,
 )
 from attncli.documents.subtitles import TextLine, cue_segments, divided
-from models.base.errors import InputError
-from models.base.types import Span
+from models.core.errors import InputError
+from models.core.types import Span
 
 # XML with places: elements and the pieces of their texts, so that all else stays as it is.
 

@@ -16,7 +16,7 @@ from attncli.faithful.numbers import digits_of
 from attncli.faithful.parse import branches, count, scan
 from attncli.faithful.protect import FIRST, MARK, Part, protect, restore
 from attncli.faithful.spans import UNSPACED, has_word
-from models.inference.search.repeats import repetition
+from models.search.repeats import repetition
 
 LOOP = 3  # times that a phrase occurs in a row, at least
 LONGEST, SHORTEST = 3.0, 0.25  # times as many characters as the source,

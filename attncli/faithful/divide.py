@@ -15,7 +15,7 @@ from models.text.normalise import STOPS, is_spaced_word
 
 if TYPE_CHECKING:
     from attncli.faithful.result import Line
-    from models.inference.text_translator import TextTranslator
+    from models.engines.text_translator import TextTranslator
 
 # between texts of one line: a tab, a bar, the stroke of {price}/month
 SEPARATOR = re.compile(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from attncli.faithful.protect import MARK
-from models.base.types import Hypothesis
+from models.core.types import Hypothesis
 from models.text.normalise import STOPS, without_added_stop
 
 OPENING = re.compile(r"(\W*)([^\W\d_]+)")  # the first word; protected parts may be before it

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from attncli.faithful.protect import FIRST, MARK, Part, protect
 from attncli.faithful.spans import has_word
-from models.base.limits import LINE_TAGS
+from models.core.limits import LINE_TAGS
 
 Kind = Literal["text", "open", "close", "void", "placeholder"]
 

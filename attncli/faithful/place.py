@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from attncli.faithful.parse import Segment, TaggedLine, count
 from attncli.faithful.spans import WeightIndex, WordWeights, words
-from models.base.types import Span
+from models.core.types import Span
 
 ROOT = -1  # parent of the tags that no element contains
 

@@ -25,8 +25,9 @@ from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.spans import has_word
 from attncli.faithful.split import halves
 from attncli.faithful.stand_ins import Edit, StandIns, marked, readable
-from models.base.limits import LINE_TAGS
-from models.base.types import EMPTY, Hypothesis, Translation
+from models.core.limits import LINE_TAGS
+from models.core.types import EMPTY, Hypothesis, Translation
+from models.core.use_config import VERBATIM, PrepareConfig
 from models.text.normalise import APOSTROPHE_SIGNS as APOSTROPHES
 from models.text.normalise import (
     PLAIN_SIGNS,
@@ -39,11 +40,10 @@ from models.text.normalise import (
     prepared_in_place,
     sentence_case,
 )
-from models.use_config import VERBATIM, PrepareConfig
 
 if TYPE_CHECKING:
     from attncli.faithful.parse import TaggedLine
-    from models.inference.text_translator import TextTranslator
+    from models.engines.text_translator import TextTranslator
 
 # the key of a menu entry: &File, Save _As, E&xit, Pre_ferences
 ACCESS = re.compile(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from models.base.types import Hypothesis, Translation
+from models.core.types import Hypothesis, Translation
 
 if TYPE_CHECKING:
-    from attncli.data.panels import AlignedPair
     from attncli.faithful.checks import Check
+    from attncli.task.panels import AlignedPair
 
 
 class Line(NamedTuple):

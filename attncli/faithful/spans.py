@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from models.base.types import Span
+from models.core.types import Span
 
 # A word is a run of letters, digits and the accents on them; where a script writes no spaces, each
 # letter is a word. Punctuation is not a word; it moves with the word that it touches.

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from models.base.limits import SPLIT_MARKS
+from models.core.limits import SPLIT_MARKS
 
 CLOSING = "[\"'”’»›)\\]」』）】]*"
 SENTENCE_END = re.compile(rf"(?<![.!?…])[.!?…]+{CLOSING}\s+|[。！？]+{CLOSING}\s*")

@@ -14,10 +14,10 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.faithful.protect import FIRST, MARK, Part
-from models.base.types import Span
+from models.core.types import Span
 
 if TYPE_CHECKING:
-    from models.inference.text_translator import TextTranslator
+    from models.engines.text_translator import TextTranslator
 
 LONGEST = 100  # characters of a part that a model without reserved tokens reads itself
 StandIns = Mapping[str, str]  # by mark, in the order of the text

@@ -11,17 +11,17 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import models
-from attncli.tasks.table import TASKS
-from models.base.errors import InputError
-from models.catalogue.installed import find_model
-from models.sources import find_source, source_of
+from attncli.task.table import TASKS
+from models.core.errors import InputError
+from models.core.sources import find_source, source_of
+from models.storage.installed import find_model
 from models.storage.settings import family_of, read_settings
 
 if TYPE_CHECKING:
     from attncli.interface.captioner import Captioner
     from attncli.interface.classifier import Classifier
     from attncli.interface.translator import Translator
-    from models.inference.transcriber import Transcriber
+    from models.engines.transcriber import Transcriber
 
 
 def load(
@@ -30,7 +30,7 @@ def load(
     """Open a trained model, given by its folder or its name (`attn models` lists the names).
 
     Return a Translator, Captioner, Classifier or Transcriber, as the model requires; for rows of
-    several inputs, and for a task whose row in attncli.tasks.table names no class, the model that
+    several inputs, and for a task whose row in attncli.task.table names no class, the model that
     `models.load` returns. device: cpu, cuda, mps or auto. Raises NotFoundError if there is no such
     model, and DamagedError if it cannot be read.
     """

@@ -11,17 +11,17 @@ import numpy
 from PIL import Image
 from torch import Tensor
 
+from attncli.caption.images import SIDE
 from attncli.interface.results import RankedOutputs, check_search, framed
 from attncli.render.image_attention import html_page, maps_as_text
 from attncli.render.image_maps import attention_maps
-from attncli.tasks.caption.images import SIDE
 from attncli.terminal.messages import current_screen
-from models.base.errors import InputError
-from models.config import BATCH_IMAGES
-from models.images.opening import open_image, to_square
-from models.inference.captioner import Caption, ImageAttention, ImageInput
-from models.inference.captioner import Captioner as ImageModel
-from models.use_config import SearchConfig
+from models.core.config import BATCH_IMAGES
+from models.core.errors import InputError
+from models.core.use_config import SearchConfig
+from models.engines.captioner import Caption, ImageAttention, ImageInput
+from models.engines.captioner import Captioner as ImageModel
+from models.signals.images import open_image, to_square
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class ImageCaption(RankedOutputs, Caption):
 
 
 class Captioner(ImageModel):
-    """A `models.inference.captioner.Captioner` that opens images; its results show themselves."""
+    """A `models.engines.captioner.Captioner` that opens images; its results show themselves."""
 
     @overload  # type: ignore[override]
     def caption(  # type: ignore[overload-overlap]

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, overload
 
+from attncli.classify.lines import ClassifyOptions, ClassifyRunner
 from attncli.data.lines import ClassifiedLine
-from attncli.data.panels import WeightedText
 from attncli.faithful.result import Line
 from attncli.interface.results import as_list, framed
-from attncli.render.alignment.weighted_text import html, weighted_text, words_in_colour
-from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner
+from attncli.render.weighted_text import html, weighted_text, words_in_colour
+from attncli.task.panels import WeightedText
 from attncli.terminal.messages import current_screen
-from models.base.errors import InputError
-from models.base.types import Classification
-from models.inference.classifier import Classifier as LabelModel
+from models.core.errors import InputError
+from models.core.types import Classification
+from models.engines.classifier import Classifier as LabelModel
 
 
 class ClassifiedText(Classification):
-    """A text, its labels, and the weights of its words; see `models.base.types.Classification`."""
+    """A text, its labels, and the weights of its words; see `models.core.types.Classification`."""
 
     @property
     def score(self) -> float:
@@ -45,7 +45,7 @@ class ClassifiedText(Classification):
 
 
 class Classifier(LabelModel):
-    """A `models.inference.classifier.Classifier` whose results show themselves."""
+    """A `models.engines.classifier.Classifier` whose results show themselves."""
 
     @overload  # type: ignore[override]
     def classify(  # type: ignore[overload-overlap]

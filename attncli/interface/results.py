@@ -6,10 +6,10 @@ import html
 from collections.abc import Iterable
 from typing import Any
 
-from models.base.errors import InputError
-from models.base.types import Hypothesis
+from models.core.errors import InputError
+from models.core.types import Hypothesis
+from models.core.use_config import SearchConfig
 from models.text.normalise import is_unicode
-from models.use_config import SearchConfig
 
 
 class RankedOutputs:

@@ -8,27 +8,27 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, overload
 
-from attncli.data.panels import AlignedPair
-from attncli.data.text.corpus import PairLine
+from attncli.align.pairs import Aligner, drawn, every_head
+from attncli.data.corpus import PairLine
 from attncli.faithful.checks import Check
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
-from attncli.render.alignment.data import html
-from attncli.render.alignment.writers import heat_maps
-from attncli.tasks.align.pairs import Aligner, drawn, every_head
-from attncli.tasks.translate import engine as engines
-from attncli.tasks.translate.alignment import joined, with_parts
-from attncli.tasks.translate.engine import TranslateBatches, TranslateOptions
-from attncli.tasks.translate.runner import TranslateRunner
+from attncli.render.alignment import html
+from attncli.render.alignment_writers import heat_maps
+from attncli.task.panels import AlignedPair
 from attncli.terminal.messages import current_screen
+from attncli.translate import engine as engines
+from attncli.translate.alignment import joined, with_parts
+from attncli.translate.engine import TranslateBatches, TranslateOptions
+from attncli.translate.runner import TranslateRunner
 from models.alignment import Alignment, align, align_translations
-from models.base.errors import InputError
-from models.base.types import EMPTY, Translation
-from models.config import MAX_BATCH_TOKENS
-from models.inference.text_translator import TextTranslator
-from models.inference.translator import Translator as TextModel
+from models.core.config import MAX_BATCH_TOKENS
+from models.core.errors import InputError
+from models.core.types import EMPTY, Translation
+from models.core.use_config import SearchConfig
+from models.engines.text_translator import TextTranslator
+from models.engines.translator import Translator as TextModel
 from models.storage.settings import read_settings
-from models.use_config import SearchConfig
 
 ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
 
@@ -55,7 +55,7 @@ class DrawnPair:
 class TranslatedText(DrawnPair, RankedOutputs, Translation):
     """A text and its translations, best first. `print(result.picture)` draws the attention.
 
-    It is a `models.base.types.Translation`: source, hypotheses, to.
+    It is a `models.core.types.Translation`: source, hypotheses, to.
     """
 
     model: Translator
@@ -97,7 +97,7 @@ class AlignedText(DrawnPair, Alignment):
 
 
 class Translator(TextModel):
-    """A `models.inference.translator.Translator` whose results show themselves.
+    """A `models.engines.translator.Translator` whose results show themselves.
 
     `translate` returns the outputs of `attn translate`: the same engine searches.
     """

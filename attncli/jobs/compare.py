@@ -17,18 +17,15 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from attncli.data.text.corpus import LEAST, fingerprint
+from attncli.data.corpus import LEAST, fingerprint
 from attncli.jobs.train import StopRequested, dry_run, fingerprints, stoppable, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.scoring.score import MetricScore
-from attncli.training.interfaces import DevSet, Progress, RunEvent, Started
-from attncli.training.run.configuration import check_buildable
-from attncli.training.run.estimate import Estimate, RunTime
-from attncli.training.run.fit import can_continue
-from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.sources import TestFiles, comparison_of, training_source
-from attncli.training.storage.folder import (
+from attncli.training.configuration import check_buildable
+from attncli.training.estimate import Estimate, RunTime
+from attncli.training.fit import can_continue
+from attncli.training.folder import (
     RunFolder,
     check_claim,
     check_schedule,
@@ -36,13 +33,16 @@ from attncli.training.storage.folder import (
     locked,
     with_stored_choices,
 )
-from attncli.training.storage.state import finished_run, read_counters, read_progress
-from attncli.training.updates.metrics import evaluate
-from models.base.errors import ModelError, naming
-from models.base.files import write_errors, write_text
-from models.base.settings import parse_json
-from models.bundle import Bundle, read
-from models.sources import source_of
+from attncli.training.interfaces import DevSet, Progress, RunEvent, Started
+from attncli.training.metrics import evaluate
+from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
+from attncli.training.sources import TestFiles, comparison_of, training_source
+from attncli.training.state import finished_run, read_counters, read_progress
+from models.core.errors import ModelError, naming
+from models.core.files import write_errors, write_text
+from models.core.settings import parse_json
+from models.core.sources import source_of
+from models.networks.bundle import Bundle, read
 
 MEASURED = "measured.json"  # in the run folder
 MOST_LOSS = 700  # nats per token; the perplexity of a larger one has no number

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.terminal.messages import Messages, Silent
-from attncli.training.storage.folder import RunFolder
-from models.base.errors import ConfigurationError, ModelError, intact
-from models.base.files import check_regular, read_regular, write_folder
-from models.catalogue.installed import Installed, find_model, installed, is_bundle, user_folder
-from models.sources import source_of
+from attncli.training.folder import RunFolder
+from models.core.errors import ConfigurationError, ModelError, intact
+from models.core.files import check_regular, read_regular, write_folder
+from models.core.sources import source_of
 from models.storage.archive import (
     About,
     Facts,
@@ -25,6 +24,7 @@ from models.storage.archive import (
     write_archive,
 )
 from models.storage.digests import check_digests, read_digests
+from models.storage.installed import Installed, find_model, installed, is_bundle, user_folder
 from models.storage.settings import (
     CARD,
     WEIGHTS,
@@ -36,7 +36,7 @@ from models.storage.settings import (
 )
 
 if TYPE_CHECKING:
-    from models.families.encoder_decoder import EncoderDecoder
+    from models.networks.encoder_decoder import EncoderDecoder
 
 
 ARCHIVE = ".zip"
@@ -133,8 +133,8 @@ def verify(folder: Path) -> str:
     Raises ModelError for what is damaged.
     """
     from attncli.training.sources import check_folder
-    from attncli.training.storage.state import read_tensors
-    from models.bundle import read
+    from attncli.training.state import read_tensors
+    from models.networks.bundle import read
 
     read(folder)
     digests = read_digests(folder)
@@ -158,7 +158,7 @@ def listed() -> Iterator[Listed]:
 
 
 def _save(source: Path, folder: Path, packing: Packing) -> None:
-    from models.bundle import read, save
+    from models.networks.bundle import read, save
 
     old, new = read_about(read_settings(source)), packing.about
     about = old._replace(**{name: value for name, value in new._asdict().items() if value})
@@ -209,8 +209,8 @@ def _install(
     path: Path, folder: Path, source: str, sample: Path | None, messages: Messages
 ) -> None:
     """Write a bundle into a folder."""
-    from models.bundle import read
     from models.importers.base import import_model, is_published
+    from models.networks.bundle import read
 
     if not path.exists():
         raise ModelError(
@@ -249,9 +249,9 @@ def _with_head(folder: Path, sample: Path | None) -> str:
     """
     if task_of(folder) == "caption":
         return _with_map_head(folder, sample)
-    from attncli.embedded import grammar
+    from attncli.data import grammar
     from models.alignment import choose_head
-    from models.inference.translator import Translator
+    from models.engines.translator import Translator
 
     settings = read_settings(folder)
     languages = read_about(settings).languages
@@ -278,10 +278,10 @@ def _with_head(folder: Path, sample: Path | None) -> str:
 
 def _with_map_head(folder: Path, sample: Path | None) -> str:
     """Choose layer and head of the maps of a captioner by blurring images, or drawn scenes."""
-    from attncli.embedded import scenes
-    from models.images.opening import open_image, to_square
-    from models.inference.captioner import Captioner
-    from models.inference.erasure import choose_map_head
+    from attncli.data import scenes
+    from models.engines.captioner import Captioner
+    from models.engines.erasure import choose_map_head
+    from models.signals.images import open_image, to_square
 
     drawn = islice(scenes.generate(1), HEAD_IMAGES)
     files: Sequence[Path | bytes] = [scenes.png(scene) for scene in drawn]

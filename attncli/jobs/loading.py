@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any
 from attncli.options.settings import HardAttention, Options
 from attncli.terminal.messages import Messages
 from models import load_captioner, load_classifier, load_ensemble, load_transcriber, load_translator
-from models.base.errors import ConfigurationError, ModelError
-from models.base.limits import retain_freed_memory
-from models.catalogue.installed import chosen_model, find_model
-from models.inference.ctranslate2.cache import cache_folder
-from models.inference.search.hypotheses import changed_search
-from models.sources import columns_of, source_of
+from models.core.errors import ConfigurationError, ModelError
+from models.core.limits import retain_freed_memory
+from models.core.sources import columns_of, source_of
+from models.engines.ctranslate2_cache import cache_folder
+from models.search.hypotheses import changed_search
 from models.storage.archive import read_about
+from models.storage.installed import chosen_model, find_model
 from models.storage.settings import family_of, read_settings, task_of
 from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
-    from models.inference.translator import Translator
+    from models.engines.translator import Translator
 
 
 LOADERS = {
@@ -43,7 +43,7 @@ LOADERS = {
 def open_model(task: str, models: Path | Sequence[Path] | None, options: Options) -> Any:
     """Open the model of a task; its `search` then holds the saved settings with the given ones.
 
-    models: a folder or a name, see models.catalogue.installed; None for the shipped one. The
+    models: a folder or a name, see models.storage.installed; None for the shipped one. The
     probabilities of several translators are averaged.
     Raises ModelError if a folder holds no model of the task, the machine lacks the device, or a
     read mode is given for a model without hard attention; also if `to` is unknown or missing for a
@@ -189,7 +189,7 @@ def model_names(folders: Sequence[Path]) -> list[str]:
     comparison, runs/x/none/seed-1 and runs/x/dot/seed-1, are "none" and "dot"; one alone, too.
     Different seeds have names such as "dot, seed 1".
     """
-    from attncli.training.storage.folder import SEED  # imports the settings of training
+    from attncli.training.folder import SEED  # imports the settings of training
 
     paths = [folder.resolve().parts for folder in folders]
     if len(paths) == 1:
@@ -216,7 +216,7 @@ def open_device(options: Options) -> str:
     """Set the number of threads and return the name of the device. Imports torch."""
     import torch
 
-    from models.inference.trained import usable_device, usable_devices
+    from models.engines.trained import usable_device, usable_devices
 
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -226,7 +226,7 @@ def open_device(options: Options) -> str:
 
 
 def retain_memory() -> None:
-    """Keep the memory of freed tensors for later batches; see models.base.limits.
+    """Keep the memory of freed tensors for later batches; see models.core.limits.
 
     Modules that are loaded by now are no longer searched for garbage, which takes 0.1 s each time.
     """

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.jobs.runs import is_run, summary
-from attncli.training.run.configuration import run_config
+from attncli.training.configuration import run_config
 from attncli.training.settings.toml import to_toml
-from models.base import registry
-from models.base.errors import UnknownNameError, unknown_name
-from models.base.settings import fields_of, from_dict, option
-from models.base.types import VocabularySizes
-from models.catalogue import presets as zoo
-from models.catalogue.installed import find_model, installed
-from models.config import AttentionConfig, ModelConfig
-from models.sources import unused_settings, vocabulary_sizes
+from models.core import registry
+from models.core.config import AttentionConfig, ModelConfig
+from models.core.errors import UnknownNameError, unknown_name
+from models.core.settings import fields_of, from_dict, option
+from models.core.sources import unused_settings, vocabulary_sizes
+from models.core.types import VocabularySizes
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.storage import presets as zoo
 from models.storage.archive import Facts, read_card, read_facts
+from models.storage.installed import find_model, installed
 from models.storage.settings import read_settings
-from models.use_config import SearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     pass
@@ -176,7 +176,7 @@ def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:
     """Return the number of parameters, shared ones once, without allocating them."""
     import torch
 
-    from models.bundle import build
+    from models.networks.bundle import build
 
     with torch.device("meta"):
         model = build(config, vocabulary)

@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from attncli.training.folder import LOCK, RunFolder, locked, read_config
+from attncli.training.metrics import described
 from attncli.training.sources import training_source
-from attncli.training.storage.folder import LOCK, RunFolder, locked, read_config
-from attncli.training.storage.state import Counters, finished_run, read_progress, write_finished
-from attncli.training.updates.metrics import described
-from models.base.errors import ModelError, NotFoundError
-from models.base.files import is_leftover, try_lock, write_errors
-from models.catalogue.installed import BOX, RUNS, is_bundle
+from attncli.training.state import Counters, finished_run, read_progress, write_finished
+from models.core.errors import ModelError, NotFoundError
+from models.core.files import is_leftover, try_lock, write_errors
 from models.storage.archive import read_about
+from models.storage.installed import BOX, RUNS, is_bundle
 from models.storage.settings import read_settings
 
 RunState = Literal["training", "finished", "stopped", "waiting", "damaged"]

@@ -9,6 +9,21 @@ from pathlib import Path
 
 import torch
 
+from attncli.training import estimate
+from attncli.training.configuration import check_buildable, weights_hash
+from attncli.training.fit import Evaluate, can_continue, fit
+from attncli.training.folder import (
+    START,
+    RunFolder,
+    check_claim,
+    check_schedule,
+    claim,
+    locked,
+    released,
+    schedule_changes,
+    store_train,
+    with_stored_choices,
+)
 from attncli.training.interfaces import (
     AlreadyFinished,
     DevSet,
@@ -22,13 +37,13 @@ from attncli.training.interfaces import (
     Scores,
     Stepped,
 )
+from attncli.training.log import add_update, interval_record
+from attncli.training.metrics import evaluate
+from attncli.training.precision import DTYPES, chosen_precision, limit_kernel_caches
 from attncli.training.processes import ALONE, Processes, ProcessLost
-from attncli.training.run import estimate
-from attncli.training.run.configuration import check_buildable, weights_hash
-from attncli.training.run.fit import Evaluate, can_continue, fit
-from attncli.training.run.retention import compared, is_compared
-from attncli.training.run.run import Run, completed, open_run, started, stored_state
-from attncli.training.run.saving import (
+from attncli.training.retention import compared, is_compared
+from attncli.training.run import Run, completed, open_run, started, stored_state
+from attncli.training.saving import (
     draw_curves,
     finish,
     save_checkpoint,
@@ -37,27 +52,12 @@ from attncli.training.run.saving import (
 )
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import training_source
-from attncli.training.storage.folder import (
-    START,
-    RunFolder,
-    check_claim,
-    check_schedule,
-    claim,
-    locked,
-    released,
-    schedule_changes,
-    store_train,
-    with_stored_choices,
-)
-from attncli.training.storage.log import add_update, interval_record
-from attncli.training.storage.state import State, finished_run
-from attncli.training.updates.metrics import evaluate
-from attncli.training.updates.precision import DTYPES, chosen_precision, limit_kernel_caches
-from models.base.errors import ModelError
-from models.base.limits import retain_freed_memory
-from models.bundle import Bundle
-from models.config import ModelConfig
-from models.use_config import SearchConfig
+from attncli.training.state import State, finished_run
+from models.core.config import ModelConfig
+from models.core.errors import ModelError
+from models.core.limits import retain_freed_memory
+from models.core.use_config import SearchConfig
+from models.networks.bundle import Bundle
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
 FIRST_CHECKPOINT = 1.0  # minutes of training; later ones follow after train.checkpoint_minutes

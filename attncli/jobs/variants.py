@@ -16,16 +16,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from attncli.training.run.command_line import absolute
-from attncli.training.run.configuration import check, encoder_assignments
+from attncli.training.command_line import absolute
+from attncli.training.configuration import check, encoder_assignments
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import comparison_of
-from models.base import registry
-from models.base.errors import ConfigurationError, unknown_name
-from models.base.settings import fields_of, merged, overridden
-from models.catalogue import presets as zoo
-from models.config import AttentionConfig, ModelConfig
-from models.sources import source_of
+from models.core import registry
+from models.core.config import AttentionConfig, ModelConfig
+from models.core.errors import ConfigurationError, unknown_name
+from models.core.settings import fields_of, merged, overridden
+from models.core.sources import source_of
+from models.storage import presets as zoo
 
 NONE = "none"
 ATTENTION = "model.attention"

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, NamedTuple,
 import typer
 
 from attncli.data.lines import input_chunks
-from attncli.data.panels import AlignedPair, WeightedText
 from attncli.data.streams import (
     check_output,
     is_compressed,
@@ -24,10 +23,11 @@ from attncli.data.streams import (
     open_output,
     texts_as_stream,
 )
+from attncli.task.panels import AlignedPair, WeightedText
 from attncli.terminal import console
 from attncli.terminal.messages import Screen, ShowProgress, counted
-from models.base.errors import ConfigurationError
-from models.base.files import write_errors
+from models.core.errors import ConfigurationError
+from models.core.files import write_errors
 
 if TYPE_CHECKING:
     from attncli.data.lines import ClassifiedLine
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 Drawn = AlignedPair | WeightedText
-ALIGNMENTS = "attncli.render.alignment.writers"
-WEIGHTED_TEXTS = "attncli.render.alignment.weighted_text"
+ALIGNMENTS = "attncli.render.alignment_writers"
+WEIGHTED_TEXTS = "attncli.render.weighted_text"
 
 
 class Drawing(NamedTuple):
@@ -54,7 +54,7 @@ class Drawing(NamedTuple):
     @property
     def heads(self) -> bool:
         """True if the picture shows the weights of every head."""
-        from attncli.render.alignment.writers import FORMATS
+        from attncli.render.alignment_writers import FORMATS
 
         return bool(self.format) and FORMATS[self.format].heads
 
@@ -75,7 +75,7 @@ class Picture:
         """Collect the pairs that will be drawn."""
         if not self.drawing.path:
             return
-        from attncli.render.alignment.writers import FORMATS
+        from attncli.render.alignment_writers import FORMATS
 
         most = None if self.drawing.chosen else FORMATS[self.drawing.format].most
         for pair in filter(self.drawing.wants, pairs):
@@ -91,7 +91,7 @@ class Picture:
             return
         writers = import_module(self.writers)
         if name in ("png", "pdf"):
-            from attncli.render.alignment.figures import undrawable
+            from attncli.render.figures import undrawable
 
             if problem := undrawable([text for pair in self.pairs for text in pair.drawn]):
                 console.warn(f"{path}: {problem}")
@@ -123,7 +123,7 @@ def check_drawing(
         raise ConfigurationError(f"picture.lines={lines}", "lines such as 1-20,35") from None
     if not path:
         return Drawing(chosen=chosen)
-    from attncli.render.alignment.writers import format_of
+    from attncli.render.alignment_writers import format_of
 
     name = format_of(path, pictures=True, arrays=arrays)
     check_output(path)

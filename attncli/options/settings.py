@@ -1,6 +1,6 @@
 """Options of a command, and its settings ``-s TABLE.KEY=VALUE``: what few people change.
 
-Each table has one owner, a settings class (`models.base.settings`). A task has one class of options
+Each table has one owner, a settings class (`models.core.settings`). A task has one class of options
 with its tables and the options of its command line; the command reads it once:
 
     Set = Annotated[list[str] | None, SetOption(TranslateOptions)]
@@ -24,10 +24,10 @@ import typer
 from typer.models import OptionInfo
 
 from attncli.terminal.messages import Messages, Silent
-from models.base.errors import ConfigurationError, UnknownNameError
-from models.base.settings import fields_of, flat, option, overridden, to_dict
-from models.config import ReadMode
-from models.use_config import SearchConfig
+from models.core.config import ReadMode
+from models.core.errors import ConfigurationError, UnknownNameError
+from models.core.settings import fields_of, flat, option, overridden, to_dict
+from models.core.use_config import SearchConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Self

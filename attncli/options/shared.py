@@ -17,10 +17,10 @@ from attncli.data.lines import open_text
 from attncli.data.streams import check_output, open_output
 from attncli.documents.document import AS_LINES, COMPRESSED, FORMATS, hint
 from attncli.terminal.messages import counted
-from models.base.errors import ModelError, NotFoundError
-from models.base.settings import option
-from models.catalogue.installed import default_model
-from models.config import BATCH_IMAGES, MAX_BATCH_TOKENS
+from models.core.config import BATCH_IMAGES, MAX_BATCH_TOKENS
+from models.core.errors import ModelError, NotFoundError
+from models.core.settings import option
+from models.storage.installed import default_model
 
 MODEL = "ATTN_MODEL"
 MOST_THREADS = 512  # thousands of them take a minute to start, and memory

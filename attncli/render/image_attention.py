@@ -25,7 +25,7 @@ from attncli.render.image_maps import (
     smooth,
 )
 from attncli.terminal.messages import GROUND, LETTER, Screen, colour_code, fitted, padded, printable
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

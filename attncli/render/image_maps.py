@@ -21,7 +21,7 @@ from attncli.scoring.caption_metrics import is_content_word
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.inference.captioner import ImageAttention
+    from models.engines.captioner import ImageAttention
 
 
 SHOWN = 0.5  # share of a word's probability from labels from which on it is named

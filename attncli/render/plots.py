@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.scoring.sequences import LabelScores
-from models.base.errors import ModelError
-from models.base.files import write_bytes
+from models.core.errors import ModelError
+from models.core.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -204,7 +204,7 @@ def _behind(axes: Axes, bars: Sequence[Bar]) -> None:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    from attncli.render.alignment.figures import saved
+    from attncli.render.figures import saved
 
     check_picture(path)
     write_bytes(path, saved(figure, path.suffix.lower().removeprefix(".")))

@@ -15,7 +15,7 @@ from attncli.scoring.score import MetricScore, System
 from attncli.terminal.messages import one_cell, one_line, padded, width
 
 if TYPE_CHECKING:
-    from models.base.types import Hypothesis
+    from models.core.types import Hypothesis
 
     RowFormat = str
 else:  # for the command line

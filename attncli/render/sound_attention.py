@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image
 
-from attncli.render.alignment.data import shade
-from attncli.render.alignment.writers import MARKS, coloured
+from attncli.render.alignment import shade
+from attncli.render.alignment_writers import MARKS, coloured
 from attncli.render.image_attention import data_url, escaped
 from attncli.render.image_maps import archive
 from attncli.terminal.messages import Screen, fitted, padded, without_controls
@@ -24,7 +24,7 @@ from attncli.terminal.messages import Screen, fitted, padded, without_controls
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.inference.transcriber import Transcript
+    from models.engines.transcriber import Transcript
 
 MOST = 12  # segments of a picture; a page has all
 SPACE = "▁"  # at the start of a token that begins a word
@@ -86,7 +86,7 @@ def draw_sound(maps: Sequence[SoundMap], *, kind: str = "png") -> bytes:
     import matplotlib
     from matplotlib.figure import Figure
 
-    from attncli.render.alignment.figures import fonts, label_of, saved
+    from attncli.render.figures import fonts, label_of, saved
 
     shown = maps[:MOST]
     rows = [0.24 * max(len(one.tokens), 1) for one in shown]  # inches

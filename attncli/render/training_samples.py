@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attncli.data.panels import AlignedPair, Panel, SampledEvaluation
 from attncli.render.image_attention import escaped
-from models.base.types import Link
+from attncli.task.panels import AlignedPair, Panel, SampledEvaluation
+from models.core.types import Link
 
 LONGEST = 30  # words on a side of a heat map
 
@@ -82,7 +82,7 @@ def heat_map(
     if not (0 < len(source) <= LONGEST and 0 < len(target) <= LONGEST):
         return ""
     pair = AlignedPair(1, tuple(source), tuple(target), (Panel("", links, weights),))
-    from attncli.render.alignment.figures import draw_alignments
+    from attncli.render.figures import draw_alignments
 
     drawn = draw_alignments([pair], kind="svg").decode()
     return drawn[drawn.index("<svg") :]  # without the head of a file

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from attncli.data.streams import as_json_line
 from attncli.terminal.messages import one_cell, printable
-from models.inference.transcriber import Transcript, Word
+from models.engines.transcriber import Transcript, Word
 
 TranscriptFormat = Literal["text", "tsv", "jsonl", "srt", "vtt", "ctm"]
 TIMED = ("srt", "vtt", "ctm")  # formats that have times of words

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from attncli.scoring import caption_metrics
 from attncli.scoring.caption_metrics import coco_rouge_l, words
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 
 
 class Bleu(NamedTuple):

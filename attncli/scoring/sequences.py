@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from attncli.data.text.alignments import PairLinks
-from models.base.types import Link
+from attncli.data.alignments import PairLinks
+from models.core.types import Link
 from models.text.normalise import nfc
 
 Tokenize = Callable[[str], Sequence[str]]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from attncli.scoring.caption_metrics import rouge_l, rouge_n
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 
 if TYPE_CHECKING:
     import numpy

@@ -19,13 +19,13 @@ from typing import NamedTuple
 
 from attncli.jobs.installed import listed
 from attncli.serve.requests import RequestError, invalid
-from models.base.errors import ModelError, NotFoundError
-from models.base.settings import option
-from models.catalogue.installed import default_model, find_model
+from models.core.errors import ModelError, NotFoundError
+from models.core.settings import option
+from models.core.use_config import TokenizerConfig
 from models.storage.archive import Facts, read_facts
+from models.storage.installed import default_model, find_model
 from models.storage.settings import read_settings
 from models.text.languages import is_zero_shot, known_language, pivot
-from models.use_config import TokenizerConfig
 
 TRANSLATE, CAPTION, CLASSIFY, TRANSCRIBE = "translate", "caption", "classify", "transcribe"
 NAMED_DIRECTION = re.compile(r"(?:^|[-_.])([a-z]{2,3})-([a-z]{2,3})(?:$|[-_.])")

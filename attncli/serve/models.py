@@ -14,22 +14,22 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from attncli.data.images.named import ImageFile
+from attncli.align.pairs import align_pairs, aligner_of, self_heads
+from attncli.caption.images import CaptionOptions, CaptionRunner
+from attncli.caption.writers import CaptionedImage
+from attncli.classify.lines import ClassifyOptions, ClassifyRunner
+from attncli.data.corpus import PairLine
 from attncli.data.lines import ClassifiedLine
-from attncli.data.panels import AlignedPair
-from attncli.data.text.corpus import PairLine
+from attncli.data.named_files import ImageFile
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
 from attncli.options.settings import HardAttention, Options
 from attncli.serve.requests import SECONDS, RequestError
-from attncli.tasks.align.pairs import align_pairs, aligner_of, self_heads
-from attncli.tasks.caption.images import CaptionOptions, CaptionRunner
-from attncli.tasks.caption.writers import CaptionedImage
-from attncli.tasks.classify.lines import ClassifyOptions, ClassifyRunner
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.runner import TranslateRunner
+from attncli.task.panels import AlignedPair
 from attncli.terminal import console
-from models.base.errors import (
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.runner import TranslateRunner
+from models.core.errors import (
     ConfigurationError,
     DamagedError,
     ModelError,
@@ -179,7 +179,7 @@ class TranscribeJob:
         if self.language:
             transcriber = transcriber.languages(self.language)
         files = [ImageFile("the recording", content) for content in inputs]
-        runner: Any = resolve_name("attncli.tasks.transcribe.runner:TranscribeRunner")
+        runner: Any = resolve_name("attncli.transcribe.runner:TranscribeRunner")
         return [*runner(transcriber).run(files, times=True, weights=self.attention)]
 
 

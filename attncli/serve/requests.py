@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 
-from models.config import ReadMode
+from models.core.config import ReadMode
 from models.text.languages import Term
 from models.text.normalise import is_unicode
 

@@ -23,10 +23,10 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from attncli.options.shared import convert_quickly
-from attncli.tasks.table import task_commands
+from attncli.task.table import task_commands
 from attncli.terminal import console
 from attncli.version import __version__
-from models.base.errors import ModelError, exhausted, is_exhausted
+from models.core.errors import ModelError, exhausted, is_exhausted
 
 # SIGTERM and SIGHUP: a command ends as after Ctrl-C, and removes its temporary files.
 #
@@ -75,7 +75,7 @@ class Termination:
 
 # A command's place is "module:function". Two words are a command under another command.
 COMMANDS = {
-    "train": "attncli.commands.train.command:train",
+    "train": "attncli.commands.train:train",
     **task_commands(scoring=False),
     "serve": "attncli.commands.serve:serve",
     "bulk": "attncli.commands.bulk:bulk",

@@ -16,10 +16,10 @@ from typing import Any
 from typer.models import ParameterInfo
 
 from attncli.options.settings import SetOption, names_of
-from models.base import registry
-from models.base.settings import fields_of, limits_of
-from models.catalogue import presets as zoo
-from models.catalogue.installed import installed
+from models.core import registry
+from models.core.settings import fields_of, limits_of
+from models.storage import presets as zoo
+from models.storage.installed import installed
 
 Completions = list[tuple[str, str]]
 TORCHVISION = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from models.use_config import PrepareConfig
+from models.core.use_config import PrepareConfig
 
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
     from attncli.data.batching import Examples
-    from attncli.data.panels import ShownExample
     from attncli.data.tokens import Dropped
+    from attncli.task.panels import ShownExample
     from attncli.training.settings.config import TrainConfig
-    from models.base.types import Batch
-    from models.bundle import Bundle
-    from models.config import ModelConfig
-    from models.families.encoder_decoder import EncoderDecoder
+    from models.core.config import ModelConfig
+    from models.core.types import Batch
+    from models.networks.bundle import Bundle
+    from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
 
 # Events of a run, yielded by its job. Nothing here imports torch.

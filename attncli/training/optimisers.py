@@ -9,9 +9,9 @@ from torch import nn
 
 from attncli.training.interfaces import Groups, Optimiser
 from attncli.training.settings.config import TrainConfig
-from models.encoders.image import pretrained_parameters
-from models.families.encoder_decoder import EncoderDecoder, Output
-from models.layers import Embedding
+from models.attention.layers import Embedding
+from models.networks.encoder_decoder import EncoderDecoder, Output
+from models.networks.image_encoder import pretrained_parameters
 
 # Adam in one fused kernel. Source: Kingma and Ba 2015.
 

@@ -16,7 +16,7 @@ import numpy as np
 from attncli.data.tokens import Dropped, TokenPairs, read_pairs, write_pairs
 from attncli.training.interfaces import Progress
 from attncli.training.sources import MOST_LINES, Preparation, prepare_folder, read_made, reading
-from models.base.files import write_text
+from models.core.files import write_text
 from models.text.tokenizer import Tokenizer
 
 Learn = Callable[[Path, list[str], list[str]], Tokenizer]  # writes it too, from both sides

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from models.base.errors import ModelError, ResourceError
+from models.core.errors import ModelError, ResourceError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -12,28 +12,28 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from attncli.data.text import corpus
+from attncli.data import corpus
 from attncli.faithful.checks import are_faithful
-from attncli.tasks.table import TRAINING
+from attncli.task.table import TRAINING
 from attncli.training.settings.config import RunConfig
-from models.base.errors import ConfigurationError, ModelError
-from models.base.files import write_bytes, write_folder, write_text
-from models.base.registry import source_name
-from models.base.settings import from_dict, parse_json, to_dict
+from models.core.errors import ConfigurationError, ModelError
+from models.core.files import write_bytes, write_folder, write_text
+from models.core.registry import source_name
+from models.core.settings import from_dict, parse_json, to_dict
+from models.core.use_config import VERBATIM, PrepareConfig, SavedSearchConfig, TokenizerConfig
 from models.storage.digests import check_digests, read_digests, write_digests
 from models.storage.settings import read_settings
 from models.text.normalise import check_untokenised, preparation_for
-from models.use_config import VERBATIM, PrepareConfig, SavedSearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from attncli.data.alignments import Index
     from attncli.data.batching import Examples
-    from attncli.data.text.alignments import Index
     from attncli.training.interfaces import Data, DevSet, Progress
     from attncli.training.settings.config import DataConfig, TrainConfig
-    from models.base.types import VocabularySizes
-    from models.config import ModelConfig
+    from models.core.config import ModelConfig
+    from models.core.types import VocabularySizes
 
 
 Sizes = tuple[int, int, int]  # examples of train, dev and test

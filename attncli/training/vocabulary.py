@@ -14,10 +14,10 @@ from attncli.terminal import console
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Progress
 from attncli.training.sources import Preparation
-from models.base.files import write_bytes
-from models.base.limits import interruptible
+from models.core.files import write_bytes
+from models.core.limits import interruptible
+from models.core.use_config import TokenizerConfig
 from models.text.tokenizer import Tokenizer, read_tokenizer, train, with_new_tokens
-from models.use_config import TokenizerConfig
 
 LARGEST, SMALLEST = 32_000, 400  # tokens
 

@@ -16,7 +16,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from attncli.embedded import scenes
+from attncli.data import scenes
 
 GALLERY = Path(__file__).resolve().parent
 WORK = Path("runs/gallery")

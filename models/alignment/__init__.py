@@ -8,8 +8,8 @@ align(load("runs/en-de"), [("A dog runs.", "Ein Hund läuft.")])[0].links
 from models.alignment.align import Alignment, align, align_translations, choose_head, head_weights
 from models.alignment.links import Links, diagonal, symmetrise
 from models.alignment.weights import TokenAttention, token_attention
-from models.base.types import Link
-from models.use_config import AlignConfig
+from models.core.types import Link
+from models.core.use_config import AlignConfig
 
 __all__ = [
     "AlignConfig",

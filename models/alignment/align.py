@@ -27,15 +27,15 @@ from models.alignment.weights import (
     teacher_forced_weights,
     why_unaligned,
 )
-from models.base.errors import ConfigurationError
-from models.base.types import Translation
-from models.config import MAX_BATCH_TOKENS
-from models.inference.translator import Translator
+from models.core.config import MAX_BATCH_TOKENS
+from models.core.errors import ConfigurationError
+from models.core.types import Translation
+from models.core.use_config import AlignConfig
+from models.engines.translator import Translator
 from models.storage.statistical import StatisticalTables
 from models.text.languages import parse_direction
 from models.text.tokenizer import END
 from models.text.units import Units
-from models.use_config import AlignConfig
 
 NO_LINKS: Links = frozenset()
 

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.base.errors import ConfigurationError
-from models.base.types import Batch, Translation
-from models.decoders.base import Decoder, DecoderOutput, Wanted, shifted
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.batching import length_batches, pad_pairs
-from models.inference.translator import Translator
-from models.losses import sequence_loss
+from models.core.errors import ConfigurationError
+from models.core.types import Batch, Translation
+from models.core.use_config import AlignConfig
+from models.engines.translator import Translator
+from models.networks.decoder import Decoder, DecoderOutput, Wanted, shifted
+from models.networks.encoder_decoder import EncoderDecoder
+from models.networks.losses import sequence_loss
+from models.search.batching import length_batches, pad_pairs
 from models.text.normalise import (
     composed,
     with_apostrophes,
@@ -25,7 +26,6 @@ from models.text.normalise import (
 )
 from models.text.tokenizer import END, Tokenizer
 from models.text.units import Units, units
-from models.use_config import AlignConfig
 
 
 class UnitWeights(NamedTuple):

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.softmax import History, NullSlot, grouped
-from models.base.errors import ConfigurationError, InputError
-from models.base.registry import find
-from models.base.settings import check_limits
-from models.base.types import AttentionOutput, Memory
-from models.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
-from models.numerics import Dropout
+from models.core.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
+from models.core.errors import ConfigurationError, InputError
+from models.core.numerics import Dropout
+from models.core.registry import find
+from models.core.settings import check_limits
+from models.core.types import AttentionOutput, Memory
 
 
 class Score(nn.Module):

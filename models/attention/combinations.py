@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from models.attention.base import Attention, PreparedMemory, is_monotonic
 from models.attention.multihead import Heads, attention, read_values
 from models.attention.softmax import History, masked_softmax
-from models.base.errors import ConfigurationError
-from models.base.registry import find
-from models.base.types import AttentionOutput, Memory
-from models.config import AttentionConfig
-from models.numerics import Linear
+from models.core.config import AttentionConfig
+from models.core.errors import ConfigurationError
+from models.core.numerics import Linear
+from models.core.registry import find
+from models.core.types import AttentionOutput, Memory
 
 
 class Combination(nn.Module):

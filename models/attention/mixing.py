@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import elu
 
+from models.attention.layers import FeedForward
 from models.attention.multihead import split
-from models.base.errors import ConfigurationError
-from models.base.registry import find
-from models.config import ModelConfig, SelfAttentionConfig
-from models.layers import FeedForward
-from models.numerics import Linear
+from models.core.config import ModelConfig, SelfAttentionConfig
+from models.core.errors import ConfigurationError
+from models.core.numerics import Linear
+from models.core.registry import find
 
 DEFAULT = "attention"
 

@@ -26,10 +26,10 @@ from models.attention.reads import Soft
 from models.attention.scores import ScaledDot
 from models.attention.softmax import History, grouped, masked_softmax
 from models.attention.windows import Global
-from models.base.errors import ConfigurationError
-from models.base.types import AttentionOutput, Memory
-from models.config import AttentionConfig
-from models.numerics import Dropout, Linear
+from models.core.config import AttentionConfig
+from models.core.errors import ConfigurationError
+from models.core.numerics import Dropout, Linear
+from models.core.types import AttentionOutput, Memory
 
 FUSED = (ScaledDot, Global, Softmax, Soft)
 

@@ -10,7 +10,7 @@ from torch.nn.functional import logsigmoid, pad
 
 from models.attention.base import MonotonicNormaliser
 from models.attention.softmax import masked_softmax
-from models.config import AttentionConfig
+from models.core.config import AttentionConfig
 
 
 class Softmax(nn.Module):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.base.errors import ConfigurationError
-from models.base.registry import find
-from models.config import ModelConfig
-from models.layers import positions
-from models.numerics import normal_weights
+from models.attention.layers import positions
+from models.core.config import ModelConfig
+from models.core.errors import ConfigurationError
+from models.core.numerics import normal_weights
+from models.core.registry import find
 
 
 class Position(nn.Module):

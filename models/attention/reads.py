@@ -9,9 +9,9 @@ from torch import Tensor
 
 from models.attention.base import Read
 from models.attention.softmax import History
-from models.base.settings import check_limits, limits_of, within
-from models.base.types import AttentionOutput
-from models.config import AttentionConfig
+from models.core.config import AttentionConfig
+from models.core.settings import check_limits, limits_of, within
+from models.core.types import AttentionOutput
 
 
 class Soft(Read):
@@ -26,8 +26,8 @@ class Soft(Read):
         return AttentionOutput(weights.to(values.dtype) @ values, weights)
 
 
-# Hard attention: sampling has no gradient. The score learns by REINFORCE (models.losses) from the
-# log-probability of the sampled slot, or by the gradient that the expectation would have
+# Hard attention: sampling has no gradient. The score learns by REINFORCE (models.networks.losses)
+# from the log-probability of the sampled slot, or by the gradient that the expectation would have
 # (straight-through, Bengio et al. 2013).
 
 

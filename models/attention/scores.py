@@ -10,9 +10,9 @@ from torch.nn.functional import normalize, softplus
 
 from models.attention.base import Score
 from models.attention.softmax import History
-from models.base.errors import InputError
-from models.config import AttentionConfig
-from models.numerics import Linear, additive_energy, feed_forward_energy
+from models.core.config import AttentionConfig
+from models.core.errors import InputError
+from models.core.numerics import Linear, additive_energy, feed_forward_energy
 
 
 class Dot(Score):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from models.base.types import AttentionOutput
+from models.core.types import AttentionOutput
 
 LOWEST = -64.0  # lowest exponent; far lower ones, as those of hidden slots, take 7 times as long
 

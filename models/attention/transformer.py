@@ -15,11 +15,11 @@ from models.attention.base import check_slots, is_monotonic, with_score
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
 from models.attention.positions import position
 from models.attention.softmax import History
-from models.base.errors import ConfigurationError
-from models.base.registry import find
-from models.base.types import AttentionOutput, Memory
-from models.config import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
-from models.numerics import Linear
+from models.core.config import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
+from models.core.errors import ConfigurationError
+from models.core.numerics import Linear
+from models.core.registry import find
+from models.core.types import AttentionOutput, Memory
 
 if TYPE_CHECKING:
     from models.attention.combinations import Combination

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from models.attention.base import Window, WindowOutput
 from models.attention.softmax import History
-from models.config import AttentionConfig
-from models.numerics import Linear
+from models.core.config import AttentionConfig
+from models.core.numerics import Linear
 
 
 class Global(Window):

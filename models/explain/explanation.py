@@ -11,7 +11,12 @@ from PIL import Image
 from torch import Tensor
 
 from models.alignment.weights import Encoded, both_units, why_unaligned
-from models.base.errors import InputError
+from models.core.errors import InputError
+from models.core.use_config import AlignConfig
+from models.engines.captioner import Captioner, words
+from models.engines.classifier import Classifier
+from models.engines.transcriber import Transcriber
+from models.engines.translator import Translator
 from models.explain import METHODS, ExplainOptions
 from models.explain.methods import completeness_gaps
 from models.explain.subject import (
@@ -21,13 +26,8 @@ from models.explain.subject import (
     TextSubject,
     UnsupportedMethodError,
 )
-from models.inference.captioner import Captioner, words
-from models.inference.classifier import Classifier
-from models.inference.transcriber import Transcriber
-from models.inference.translator import Translator
 from models.text.tokenizer import Tokenizer
 from models.text.units import Units, units
-from models.use_config import AlignConfig
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the units, at least one unit (DeYoung et al. 2020)
 POINTS = 11  # of a curve: 0, 10, .. 100 % of the units

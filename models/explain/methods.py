@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from models.alignment.align import directions
 from models.alignment.weights import ALL_HEADS, as_batch, batched, both_units, encode, pooled
 from models.attention.transformer import SelfAttention
-from models.config import MAX_BATCH_TOKENS
+from models.core.config import MAX_BATCH_TOKENS
+from models.core.use_config import AlignConfig
+from models.engines.translator import Translator
 from models.explain.subject import MOST_SLOTS, Subject, UnsupportedMethodError
-from models.inference.translator import Translator
-from models.use_config import AlignConfig
 
 
 class SelfWeights(NamedTuple):

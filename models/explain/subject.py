@@ -15,13 +15,13 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from models.base.errors import ConfigurationError
-from models.base.types import Batch, Memory
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.captioner import Captioner
-from models.inference.erasure import blurred, token_log_probs
-from models.inference.search.batching import pad, teacher_forcing_batch
-from models.inference.transcriber import Transcriber
+from models.core.errors import ConfigurationError
+from models.core.types import Batch, Memory
+from models.engines.captioner import Captioner
+from models.engines.erasure import blurred, token_log_probs
+from models.engines.transcriber import Transcriber
+from models.networks.encoder_decoder import EncoderDecoder
+from models.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
 
 MOST_SLOTS = 4096  # source slots of the rows that are computed at once

@@ -24,20 +24,20 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from models.base.errors import ConfigurationError, DamagedError, intact
-from models.base.settings import check_limits, to_dict
-from models.base.types import VocabularySizes
-from models.bundle import build, sizes_of
-from models.config import ModelConfig
+from models.core.config import ModelConfig
+from models.core.errors import ConfigurationError, DamagedError, intact
+from models.core.settings import check_limits, to_dict
+from models.core.types import VocabularySizes
+from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers.schema import Rule, Schema, read_json, rules
 from models.importers.weights import FileWeights, PublishedWeights, write_tensors
+from models.networks.bundle import build, sizes_of
 from models.storage.archive import About, members_of, opened
 from models.storage.digests import write_digests
 from models.storage.settings import CARD, FORMAT, NAME, WEIGHTS, to_text
 from models.storage.weights import SPARE, stored_tensors
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import SILENT, Vocabulary, known_pieces
-from models.use_config import SearchConfig, TokenizerConfig
 
 FORMATS = {  # name to class, imported when a folder is looked at
     "marian": "models.importers.marian:Marian",

@@ -15,15 +15,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.base.errors import intact
-from models.base.files import open_regular
-from models.base.settings import parse_json
-from models.config import MAX_SIZE, MAX_SLOTS, ImageConfig, ModelConfig
+from models.core.config import MAX_SIZE, MAX_SLOTS, ImageConfig, ModelConfig
+from models.core.errors import intact
+from models.core.files import open_regular
+from models.core.settings import parse_json
+from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers.base import Imported, Importer, facts, rows_of, silenced
 from models.importers.schema import Rule, read_json, read_value, rules, validated
 from models.text.tokenizer import JSON, Tokenizer
 from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
-from models.use_config import SearchConfig, TokenizerConfig
 
 RESAMPLE = {2: "bilinear", 3: "bicubic"}  # numbers of Pillow
 BODY = "encoder.body"

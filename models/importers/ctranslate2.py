@@ -17,13 +17,14 @@ import numpy
 import torch
 from torch import Tensor
 
-from models.base.errors import ConfigurationError, DamagedError, intact
-from models.base.files import read_regular
-from models.config import ModelConfig
+from models.core.config import ModelConfig
+from models.core.errors import ConfigurationError, DamagedError, intact
+from models.core.files import read_regular
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.engines.ctranslate2_convert import ACTIVATIONS, ENCODER, LINEAR, NORMS, position_table
 from models.importers.base import Imported, Importer, extended_sides, facts, rows_of, silenced
 from models.importers.schema import Rule, read_json, read_list, rules
 from models.importers.weights import CTranslate2Weights
-from models.inference.ctranslate2.convert import ACTIVATIONS, ENCODER, LINEAR, NORMS, position_table
 from models.storage.archive import About
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import (
@@ -32,7 +33,6 @@ from models.text.vocabulary import (
     of_words,
     rearranged,
 )
-from models.use_config import SearchConfig, TokenizerConfig
 
 HEADS = {"TransformerBase": 8, "TransformerBig": 16}  # of models from before version 1.9
 SETTINGS = {  # variables that are no weights, and their values that are known

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from models.base.errors import (
+from models.core.errors import (
     ConfigurationError,
     DamagedError,
     ModelError,

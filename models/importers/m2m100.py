@@ -12,15 +12,15 @@ import re
 from functools import cached_property
 from typing import Any
 
-from models.base.errors import DamagedError, intact
-from models.base.files import read_regular
-from models.config import MAX_SLOTS, ModelConfig
+from models.core.config import MAX_SLOTS, ModelConfig
+from models.core.errors import DamagedError, intact
+from models.core.files import read_regular
+from models.core.use_config import TokenizerConfig
 from models.importers.base import Imported, facts, search_settings
 from models.importers.marian import SIZES, Bart, read_vocabulary
 from models.importers.schema import Rule, read_json, rules
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
-from models.use_config import TokenizerConfig
 
 LANGUAGE = re.compile(r"__([A-Za-z0-9_]+?)__|([a-z]{3}_[A-Z][a-z]{3})")
 NAMES = Rule(list[str | dict[str, Any]], ())

@@ -16,9 +16,10 @@ from typing import Any
 
 from torch import Tensor
 
-from models.base.errors import DamagedError, intact
-from models.base.files import read_regular
-from models.config import MAX_SLOTS, ModelConfig
+from models.core.config import MAX_SLOTS, ModelConfig
+from models.core.errors import DamagedError, intact
+from models.core.files import read_regular
+from models.core.use_config import TokenizerConfig
 from models.importers.base import (
     Imported,
     Importer,
@@ -32,7 +33,6 @@ from models.importers.schema import Rule, read_json, read_list, rules, validated
 from models.importers.weights import NumpyWeights
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import SILENT, Special, arranged, rearranged, with_languages
-from models.use_config import TokenizerConfig
 
 BART = {  # names of a layer in the classes of `transformers` that follow BART
     "encoder.layers.N.attention.input": "model.encoder.layers.N.self_attn.{q,k,v}_proj",

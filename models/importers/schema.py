@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin
 
-from models.base.errors import DamagedError, intact
-from models.base.files import read_regular
-from models.base.settings import TYPE_NAMES, parse_json, short
-from models.config import MAX_LAYERS, MAX_SIZE, MAX_SLOTS
+from models.core.config import MAX_LAYERS, MAX_SIZE, MAX_SLOTS
+from models.core.errors import DamagedError, intact
+from models.core.files import read_regular
+from models.core.settings import TYPE_NAMES, parse_json, short
 from models.text.vocabulary import MOST_PIECES
 
 MOST_TEXT = 1 << 16  # letters of a setting

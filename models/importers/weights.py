@@ -20,7 +20,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from models.base.errors import DamagedError, NotFoundError, intact, is_exhausted
+from models.core.errors import DamagedError, NotFoundError, intact, is_exhausted
 from models.importers.schema import Rule, read_json
 from models.storage.archive import members_of, opened
 
@@ -137,7 +137,7 @@ class NumpyWeights:
 class CTranslate2Weights:
     """Variables of the model.bin of CTranslate2, of any version of its format.
 
-    Version 6 is described in models/inference/ctranslate2/convert.py. Before version 4 a variable
+    Version 6 is described in models/engines/ctranslate2_convert.py. Before version 4 a variable
     has the size of a number in place of its type; before version 3 there are no aliases.
     """
 

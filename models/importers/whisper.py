@@ -15,16 +15,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.base.errors import ConfigurationError
-from models.config import AudioConfig, ModelConfig
+from models.attention.layers import positions
+from models.core.config import AudioConfig, ModelConfig
+from models.core.errors import ConfigurationError
+from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers.base import SEARCH, Imported, facts
 from models.importers.captioners import json_vocabulary, read_tokenizer
 from models.importers.marian import BART, SIZES, Bart
 from models.importers.schema import Rule, read_json, rules
-from models.layers import positions
 from models.text.languages import target_token
 from models.text.vocabulary import Special
-from models.use_config import SearchConfig, TokenizerConfig
 
 CONVOLUTION = re.compile(r"encoder\.convolutions\.(\d)\.(\w+)")
 LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")

@@ -18,8 +18,8 @@ from typing import Any
 
 from torch import Tensor
 
-from models.base.errors import NotFoundError, intact
-from models.base.files import read_regular
+from models.core.errors import NotFoundError, intact
+from models.core.files import read_regular
 from models.importers.base import PICKLED
 from models.importers.captioners import read_tokenizer
 from models.importers.schema import Rule, read_json, read_list, validated

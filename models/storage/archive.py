@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.base.errors import InputError, intact
-from models.base.files import read_regular, replacing, write_errors
-from models.base.limits import MODEL_FILE_BYTES
+from models.core.errors import InputError, intact
+from models.core.files import read_regular, replacing, write_errors
+from models.core.limits import MODEL_FILE_BYTES
 from models.storage.digests import NAME as SUMS
 from models.storage.replay import NAME as REPLAY
 from models.storage.settings import CARD, STATISTICAL, WEIGHTS, read_settings, task_of

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from models.base.errors import DamagedError, intact
-from models.base.files import read_regular, write_bytes, write_text
+from models.core.errors import DamagedError, intact
+from models.core.files import read_regular, write_bytes, write_text
 
 NAME = "SHA256SUMS"
 MOST_BYTES = 1 << 20

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from models.base.errors import intact
-from models.base.files import read_regular
+from models.core.errors import intact
+from models.core.files import read_regular
 from models.storage.digests import check_digests
 
 NAME = "replay.tsv.gz"

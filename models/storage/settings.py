@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from models.base.errors import DamagedError, ModelError, NotFoundError, intact, naming
-from models.base.files import check_regular, read_regular, write_text
-from models.base.settings import from_dict, parse_json, to_dict
-from models.base.types import VocabularySizes
-from models.config import ModelConfig
-from models.sources import source_of, vocabulary_sizes
+from models.core.config import ModelConfig
+from models.core.errors import DamagedError, ModelError, NotFoundError, intact, naming
+from models.core.files import check_regular, read_regular, write_text
+from models.core.settings import from_dict, parse_json, to_dict
+from models.core.sources import source_of, vocabulary_sizes
+from models.core.types import VocabularySizes
+from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 from models.storage.digests import read_digests, write_files
 from models.text.tokenizer import Tokenizer, read_tokenizer
-from models.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 
 WeightPrecision = Literal["fp32", "int8"]  # of the stored weights
 

@@ -13,8 +13,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from models.base.errors import intact
-from models.base.files import write_bytes
+from models.core.errors import intact
+from models.core.files import write_bytes
 from models.storage.digests import check_digests
 from models.storage.settings import STATISTICAL
 

@@ -12,8 +12,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from models.base.errors import ConfigurationError, DamagedError, intact
-from models.base.files import check_regular
+from models.core.errors import ConfigurationError, DamagedError, intact
+from models.core.files import check_regular
 from models.storage.digests import check_digests
 from models.storage.settings import WEIGHTS, Shared, WeightPrecision, read_settings, shared_of
 from models.text.vocabulary import SILENT

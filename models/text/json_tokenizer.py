@@ -10,7 +10,7 @@ import json
 from importlib import import_module
 from typing import Any
 
-from models.base.errors import ConfigurationError, DamagedError
+from models.core.errors import ConfigurationError, DamagedError
 
 SPACE = "\u2581"
 BYTES = [*range(33, 127), *range(161, 173), *range(174, 256)]  # that byte-level pairs show as signs

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from models.base.errors import LISTED, ConfigurationError, unknown_name
-from models.base.types import Span
+from models.core.errors import LISTED, ConfigurationError, unknown_name
+from models.core.types import Span
+from models.core.use_config import TokenizerConfig
 from models.text.normalise import nfc, normalise
-from models.use_config import TokenizerConfig
 
 TO = ">"  # between the languages of a direction of a model that reads both, as in en>de
 BACK_TRANSLATED = "<bt>"  # in front of a back-translated source; Caswell et al. 2019

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
-from models.base.errors import ConfigurationError, InputError, is_exhausted
+from models.core.errors import ConfigurationError, InputError, is_exhausted
+from models.core.use_config import TOKEN_KINDS as KINDS
+from models.core.use_config import TokenizerConfig
 from models.text.languages import control_tokens
-from models.use_config import TOKEN_KINDS as KINDS
-from models.use_config import TokenizerConfig
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 COVERAGE = 0.9999  # of the characters, by the vocabulary; the rest are encoded as bytes

@@ -9,8 +9,8 @@ from functools import cache
 from unicodedata import category, is_normalized
 from unicodedata import normalize as to_form
 
-from models.base.errors import InputError
-from models.use_config import PrepareConfig
+from models.core.errors import InputError
+from models.core.use_config import PrepareConfig
 
 # all white space: a tab inside a sentence is a space to a model
 SPACES = re.compile("[\t-\r\x1c-\x20\x85\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")

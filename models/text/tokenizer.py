@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from models.base.errors import ConfigurationError, intact, unknown_name
-from models.base.files import read_regular
-from models.sources import TAB
+from models.core.errors import ConfigurationError, intact, unknown_name
+from models.core.files import read_regular
+from models.core.sources import TAB
+from models.core.use_config import TokenizerConfig, check_joint
 from models.text.json_tokenizer import processor_of
 from models.text.languages import TO, control_tokens, target_token
 from models.text.learning import END as END
@@ -21,7 +22,6 @@ from models.text.learning import UNKNOWN as UNKNOWN
 from models.text.learning import learn
 from models.text.normalise import composed, nfc, normalise
 from models.text.vocabulary import extended, own_model, own_tokens, without_prefix
-from models.use_config import TokenizerConfig, check_joint
 
 JSON = "tokenizer.json"  # of a tokenizer that is no SentencePiece model
 SPACE = "\u2581"  # SentencePiece's space mark

@@ -12,11 +12,11 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from models.base.errors import unknown_name
-from models.base.settings import limits_of
-from models.base.types import Span
+from models.core.errors import unknown_name
+from models.core.settings import limits_of
+from models.core.types import Span
+from models.core.use_config import AlignConfig
 from models.text.tokenizer import SPACE
-from models.use_config import AlignConfig
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.base.errors import InputError, intact
+from models.core.errors import InputError, intact
 
 Vectors = dict[str, NDArray[np.float32]]
 

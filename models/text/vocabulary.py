@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.base.errors import DamagedError, InputError, intact
+from models.core.errors import DamagedError, InputError, intact
 
 SILENT = -1e4  # bias of a token that is never an output; fits into fp16
 NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6  # kinds of pieces

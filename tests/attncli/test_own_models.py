@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.commands.train.run import PROGRAM
+from attncli.commands.train_run import PROGRAM
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_attncli_imports_its_own_models_beside_another_package(elsewhere: Path) -> None:
-    code = "from attncli import load; import models.base.errors; print(load.__module__)"
+    code = "from attncli import load; import models.core.errors; print(load.__module__)"
     done = python(code, elsewhere)
     assert (done.returncode, done.stdout) == (0, "attncli.interface\n"), done.stderr
 
@@ -39,7 +39,7 @@ def test_another_package_imported_before_is_named_in_one_line(elsewhere: Path) -
 
 @pytest.mark.parametrize("words", [["models", "show", "dot"], ["translate", "--help"]])
 def test_a_child_runs_no_module_of_the_current_folder(words: list[str], tmp_path: Path) -> None:
-    """Neither of Python nor of attn; see attncli.commands.train.run.launch."""
+    """Neither of Python nor of attn; see attncli.commands.train_run.launch."""
     for name in (*sorted(sys.stdlib_module_names), "attncli", "models", "torch", "numpy"):
         (tmp_path / f"{name}.py").write_text("open('EXECUTED', 'w').close()")
     command = [sys.executable, "-I", "-c", PROGRAM.format([*map(str, sys.path)]), *words]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.training.run import estimate
+from attncli.training import estimate
 from tests.docs.workplace import write_workplace
 
 

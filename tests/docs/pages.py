@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from models.catalogue.installed import BOX
+from models.storage.installed import BOX
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = ROOT / "docs/tutorials"

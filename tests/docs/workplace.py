@@ -12,12 +12,12 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from attncli.embedded import tones
-from attncli.embedded.grammar import generate
-from models.bundle import Bundle, build, save, sizes_of
-from models.catalogue.installed import BOX
+from attncli.data import tones
+from attncli.data.grammar import generate
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.networks.bundle import Bundle, build, save, sizes_of
+from models.storage.installed import BOX
 from models.text.tokenizer import Tokenizer
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.attncli.labels import write_toy
 from tests.docs.pages import MISSING
 from tests.fixtures.small import FILES

@@ -16,8 +16,8 @@ import pytest
 
 from attncli.shell import app
 from models import load_captioner
-from models.images.opening import open_image
-from models.use_config import SearchConfig
+from models.core.use_config import SearchConfig
+from models.signals.images import open_image
 from tests.fixtures.small import FILES
 
 ROOT = Path(__file__).parents[2]

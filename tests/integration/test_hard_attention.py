@@ -13,11 +13,11 @@ import numpy
 import pytest
 import torch
 
-from models.bundle import Bundle, build, save, sizes_of
-from models.catalogue.presets import model_config
-from models.config import AttentionConfig
+from models.core.config import AttentionConfig
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.networks.bundle import Bundle, build, save, sizes_of
+from models.storage.presets import model_config
 from models.text.tokenizer import Tokenizer
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.attncli.command_line import Attn
 from tests.models.small import add_noise
 
@@ -61,8 +61,8 @@ def served(
 def ask(served: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Return a function that asks a service with these models."""
     testing = pytest.importorskip("starlette.testclient")
+    from attncli.serve.app import application
     from attncli.serve.catalogue import ServeOptions
-    from attncli.serve.http.app import application
     from attncli.serve.service import Service
 
     monkeypatch.setenv("ATTN_MODELS", str(served))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.embedded.grammar import Pair
+from attncli.data.grammar import Pair
 from models.text.tokenizer import train
 from tests.attncli.command_line import Attn
 from tests.models.text.test_languages import CONFIG, multilingual

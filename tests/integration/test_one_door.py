@@ -18,9 +18,9 @@ from PIL import Image
 
 import attncli
 from attncli.serve.models import CaptionJob, ClassifyJob, ServedModel
-from attncli.tasks.translate.training.dev import DevTexts
-from models.bundle import read
-from models.catalogue.installed import BOX, is_bundle
+from attncli.translate.dev import DevTexts
+from models.networks.bundle import read
+from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
 
 TEXTS = [
@@ -62,8 +62,8 @@ def plain(attn: Attn, texts: Path) -> list[str]:
 def ask() -> Iterator[Serve]:
     """Return a function that asks a service."""
     testing = pytest.importorskip("starlette.testclient")
+    from attncli.serve.app import application
     from attncli.serve.catalogue import ServeOptions
-    from attncli.serve.http.app import application
     from attncli.serve.service import Service
 
     service = Service(ServeOptions(threads=1))

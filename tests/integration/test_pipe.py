@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from attncli.shell import app
-from attncli.tasks.translate import engine
+from attncli.translate import engine
 from tests.forks import in_child, use_files
 from tests.upper_model import opened
 

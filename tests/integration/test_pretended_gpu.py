@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from models.base.registry import names, source_name
+from models.core.registry import names, source_name
 from tests.pretended import KINDS
 
 ROOT = Path(__file__).parents[2]

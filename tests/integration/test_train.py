@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.training.run.command_line import settings
+from attncli.training.command_line import settings
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, Texts, assert_same, outcome, run
 from tests.forks import Program

@@ -16,13 +16,13 @@ from models.attention.base import Score
 from models.attention.normalisers import Monotonic
 from models.attention.reads import Hard
 from models.attention.softmax import History
-from models.base.errors import ModelError
-from models.base.registry import find, names
-from models.base.settings import fields_of
-from models.base.types import VocabularySizes, select
-from models.bundle import build
-from models.config import AttentionConfig, ModelConfig, SelfAttentionConfig
-from models.families.encoder_decoder import EncoderDecoder
+from models.core.config import AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.errors import ModelError
+from models.core.registry import find, names
+from models.core.settings import fields_of
+from models.core.types import VocabularySizes, select
+from models.networks.bundle import build
+from models.networks.encoder_decoder import EncoderDecoder
 from tests.models.small import VOCABULARY, add_noise, pairs, small_config
 
 EQUAL_SIZES = {name for name in names("score") if find("score", name).needs_equal_sizes}

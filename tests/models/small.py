@@ -9,12 +9,12 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
-from models.base.registry import source_name
-from models.base.types import Batch, VocabularySizes
-from models.bundle import build
-from models.catalogue.presets import PRESETS, model_config
-from models.config import ImageConfig, ModelConfig
-from models.families.encoder_decoder import EncoderDecoder
+from models.core.config import ImageConfig, ModelConfig
+from models.core.registry import source_name
+from models.core.types import Batch, VocabularySizes
+from models.networks.bundle import build
+from models.networks.encoder_decoder import EncoderDecoder
+from models.storage.presets import PRESETS, model_config
 from models.text.tokenizer import END, PAD, START
 
 VOCABULARY = 30

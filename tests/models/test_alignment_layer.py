@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.base.types import Batch, VocabularySizes
-from models.bundle import build
-from models.catalogue.presets import model_config
-from models.decoders.transformer import TransformerDecoder
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.ctranslate2.convert import converted
-from models.inference.search.batching import pad_pairs
+from models.core.types import Batch, VocabularySizes
+from models.engines.ctranslate2_convert import converted
+from models.networks.bundle import build
+from models.networks.encoder_decoder import EncoderDecoder
+from models.networks.transformer_decoder import TransformerDecoder
+from models.search.batching import pad_pairs
+from models.storage.presets import model_config
 
 SIZES = VocabularySizes(30, 30, True)
 CONFIG = replace(model_config("transformer-nano"), alignment_layer=True)

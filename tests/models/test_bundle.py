@@ -16,22 +16,22 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from attncli.embedded.grammar import Pair
+from attncli.data.grammar import Pair
 from models import load, load_translator
-from models.base.errors import ModelError
-from models.base.files import write_folder, write_text
-from models.base.registry import source_name
-from models.base.types import Batch
-from models.bundle import Bundle, build, read, save, sizes_of
-from models.catalogue.presets import PRESETS, model_config
-from models.encoders.image import pretrained_parameters
-from models.inference.translator import Translator
+from models.core.errors import ModelError
+from models.core.files import write_folder, write_text
+from models.core.registry import source_name
+from models.core.types import Batch
+from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig
+from models.engines.translator import Translator
+from models.networks.bundle import Bundle, build, read, save, sizes_of
+from models.networks.image_encoder import pretrained_parameters
 from models.storage.digests import NAME as SUMS
 from models.storage.digests import read_digests
+from models.storage.presets import PRESETS, model_config
 from models.storage.settings import Shared, write_alignment
 from models.storage.weights import quantised, restored, stored_as, weights_of
 from models.text.tokenizer import Tokenizer, train
-from models.use_config import AlignConfig, SearchConfig, TokenizerConfig
 from tests.models.small import pairs, small_config, small_model
 
 SEARCH = SearchConfig(beam=3, length_penalty=0.7)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.config import AttentionConfig
+from models.core.config import AttentionConfig
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
 from tests.models.attention.formulas import FORMULAS
 from tests.models.mechanisms import BATCH, refused
 from tests.models.small import VOCABULARY, imaged, small_config, small_model

@@ -12,15 +12,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from models.base.registry import names
-from models.base.settings import merged
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.catalogue.presets import model_config
-from models.config import ModelConfig
-from models.encoders.recurrent import PaddedGru, PaddedLstm, RnnEncoder
-from models.families.text import Luong, RnnSearch
-from models.layers import Bridge, Embedding, GruCell, LstmCell, Recurrence, positions
+from models.attention.layers import Bridge, Embedding, GruCell, LstmCell, Recurrence, positions
+from models.core.config import ModelConfig
+from models.core.registry import names
+from models.core.settings import merged
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
+from models.networks.recurrent_encoder import PaddedGru, PaddedLstm, RnnEncoder
+from models.networks.text_families import Luong, RnnSearch
+from models.storage.presets import model_config
 from tests.models.mechanisms import EQUAL_SIZES
 from tests.models.small import pairs, small_config, sources
 

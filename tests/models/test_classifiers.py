@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.base.errors import ModelError
-from models.base.types import Batch, VocabularySizes
-from models.bundle import build
-from models.config import AttentionConfig, AttentionLossConfig
-from models.decoders.base import DecoderOutput
-from models.families.encoder_decoder import EncoderDecoder
-from models.losses import AttentionLoss
+from models.core.config import AttentionConfig, AttentionLossConfig
+from models.core.errors import ModelError
+from models.core.types import Batch, VocabularySizes
+from models.networks.bundle import build
+from models.networks.decoder import DecoderOutput
+from models.networks.encoder_decoder import EncoderDecoder
+from models.networks.losses import AttentionLoss
 from models.text.tokenizer import START
 from tests.models.small import CLASSIFIERS, VOCABULARY, small_config, small_model, sources
 

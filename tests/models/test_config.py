@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from attncli.training.settings.config import RunConfig
-from models.base.errors import ModelError, unknown_name
-from models.base.registry import names
-from models.base.settings import (
+from models.core.config import AttentionConfig, AudioConfig, ModelConfig
+from models.core.errors import ModelError, unknown_name
+from models.core.registry import names
+from models.core.settings import (
     check_limits,
     fields_of,
     from_dict,
@@ -21,9 +22,8 @@ from models.base.settings import (
     overridden,
     to_dict,
 )
-from models.catalogue.presets import PRESETS, model_config, preset, usual_preset
-from models.config import AttentionConfig, AudioConfig, ModelConfig
-from models.use_config import AlignConfig, SearchConfig, TokenizerConfig
+from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig
+from models.storage.presets import PRESETS, model_config, preset, usual_preset
 
 CLASSES = [AlignConfig, AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig, RunConfig]
 

@@ -11,18 +11,26 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.base.errors import ModelError
-from models.base.types import Batch, Memory, TokenMemory, VocabularySizes, select
-from models.bundle import Bundle, build, read, save
-from models.config import ImageConfig, ModelConfig
-from models.decoders.base import Copying, mixture_loss
-from models.encoders.image import ImageEncoder
-from models.families.encoder_decoder import EncoderDecoder
-from models.images.labels import LABELS, TOKENS, ImageLabels, nouns, padded, swap_nouns, with_swaps
-from models.inference.captioner import Captioner
-from models.inference.search.beam import search
+from models.core.config import ImageConfig, ModelConfig
+from models.core.errors import ModelError
+from models.core.types import Batch, Memory, TokenMemory, VocabularySizes, select
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.engines.captioner import Captioner
+from models.networks.bundle import Bundle, build, read, save
+from models.networks.decoder import Copying, mixture_loss
+from models.networks.encoder_decoder import EncoderDecoder
+from models.networks.image_encoder import ImageEncoder
+from models.search.beam import search
+from models.signals.imagenet import (
+    LABELS,
+    TOKENS,
+    ImageLabels,
+    nouns,
+    padded,
+    swap_nouns,
+    with_swaps,
+)
 from models.text.tokenizer import END, PAD, START, Tokenizer
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import VOCABULARY, add_noise, pairs, small_config, steps
 
 FEATURES = 1280  # of the last grid

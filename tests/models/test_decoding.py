@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from models.attention.softmax import NullSlot
-from models.base.types import Batch, select
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.beam import search
-from models.inference.search.hypotheses import Finished
+from models.core.types import Batch, select
+from models.core.use_config import SearchConfig
+from models.networks.encoder_decoder import EncoderDecoder
+from models.search.beam import search
+from models.search.hypotheses import Finished
 from models.text.tokenizer import PAD
-from models.use_config import SearchConfig
 from tests.models.small import (
     FIRST_WORD,
     TEXT_PRESETS,

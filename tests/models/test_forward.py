@@ -12,9 +12,9 @@ from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
 from models.alignment import token_attention
-from models.base.types import Batch
-from models.inference.search.batching import teacher_forcing_batch
-from models.inference.translator import Translator
+from models.core.types import Batch
+from models.engines.translator import Translator
+from models.search.batching import teacher_forcing_batch
 from tests.models.small import small_model, sources
 
 PRESETS = ("transformer-nano", "rnnsearch-nano", "luong-nano", "seq2seq-nano")

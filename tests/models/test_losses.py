@@ -12,15 +12,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div, linear
 
-from models import losses
-from models import losses as loss
 from models.attention import reads
-from models.base.types import Batch
-from models.bundle import build
-from models.config import AttentionConfig, AttentionLossConfig
-from models.decoders.base import DecoderOutput
-from models.families.encoder_decoder import EncoderDecoder
-from models.losses import AttentionLoss, coverage_penalty, divergence, token_loss
+from models.core.config import AttentionConfig, AttentionLossConfig
+from models.core.types import Batch
+from models.networks import losses
+from models.networks import losses as loss
+from models.networks.bundle import build
+from models.networks.decoder import DecoderOutput
+from models.networks.encoder_decoder import EncoderDecoder
+from models.networks.losses import AttentionLoss, coverage_penalty, divergence, token_loss
 from tests.models.mechanisms import BATCH, FAMILIES, SIZES, hard_model, model_of
 from tests.models.small import pairs, small_config, small_model
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.nn.functional import linear as torch_linear
 
-from models import numerics as maps
-from models.numerics import Dropout
+from models.core import numerics as maps
+from models.core.numerics import Dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])

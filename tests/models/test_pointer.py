@@ -11,15 +11,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.base.registry import names
-from models.base.types import Memory, VocabularySizes, select
-from models.bundle import build
-from models.catalogue.presets import PRESETS, model_config
-from models.config import AttentionConfig, ModelConfig
-from models.decoders.base import DecoderOutput
-from models.decoders.readers import CopyNet, Pointer
-from models.families.encoder_decoder import EncoderDecoder
-from models.losses import sequence_loss
+from models.core.config import AttentionConfig, ModelConfig
+from models.core.registry import names
+from models.core.types import Memory, VocabularySizes, select
+from models.networks.bundle import build
+from models.networks.decoder import DecoderOutput
+from models.networks.encoder_decoder import EncoderDecoder
+from models.networks.losses import sequence_loss
+from models.networks.readers import CopyNet, Pointer
+from models.storage.presets import PRESETS, model_config
 from models.text.tokenizer import PAD
 from tests.models.mechanisms import BATCH as RANDOM
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, refused

@@ -8,8 +8,8 @@ import pytest
 
 from attncli.jobs.installed import verify
 from models import load_translator
-from models.catalogue.installed import BOX, Installed, Place, is_bundle
 from models.storage.archive import read_card, read_facts
+from models.storage.installed import BOX, Installed, Place, is_bundle
 
 SHIPPED = [
     Installed(folder.name, Place("box", BOX)) for folder in BOX.iterdir() if is_bundle(folder)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from models.base.errors import ModelError
-from models.base.registry import names
-from models.base.types import Batch, VocabularySizes
-from models.bundle import build
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.batching import pad_pairs
-from models.sources import columns_of
+from models.core.errors import ModelError
+from models.core.registry import names
+from models.core.sources import columns_of
+from models.core.types import Batch, VocabularySizes
+from models.networks.bundle import build
+from models.networks.encoder_decoder import EncoderDecoder
+from models.search.batching import pad_pairs
 from models.text.tokenizer import END
 from tests.models.small import FIRST_WORD, VOCABULARY, add_noise, small_config, steps
 

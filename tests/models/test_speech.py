@@ -7,13 +7,13 @@ import dataclasses
 import pytest
 import torch
 
-from models.base.errors import ConfigurationError
-from models.base.registry import names
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.config import AttentionLossConfig
-from models.encoders.sound import side_by_side
-from models.losses import AttentionLoss
+from models.core.config import AttentionLossConfig
+from models.core.errors import ConfigurationError
+from models.core.registry import names
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
+from models.networks.losses import AttentionLoss
+from models.networks.sound_encoder import side_by_side
 from tests.models.mechanisms import combinations
 from tests.models.small import (
     VOCABULARY,

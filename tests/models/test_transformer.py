@@ -11,15 +11,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, silu
 
-from models.base.errors import ModelError
-from models.base.registry import find
-from models.base.types import Memory, VocabularySizes
-from models.bundle import build
-from models.config import ACTIVATIONS, AttentionConfig, ImageConfig, SelfAttentionConfig
-from models.decoders.transformer import DecoderLayer, TransformerDecoder, TransformerMemory
-from models.encoders.transformer import EncoderLayer, TransformerEncoder
-from models.families.text import Transformer
-from models.layers import positions
+from models.attention.layers import positions
+from models.core.config import ACTIVATIONS, AttentionConfig, ImageConfig, SelfAttentionConfig
+from models.core.errors import ModelError
+from models.core.registry import find
+from models.core.types import Memory, VocabularySizes
+from models.networks.bundle import build
+from models.networks.text_families import Transformer
+from models.networks.transformer_decoder import DecoderLayer, TransformerDecoder, TransformerMemory
+from models.networks.transformer_encoder import EncoderLayer, TransformerEncoder
 from tests.models.mechanisms import check_transformer, transformer
 from tests.models.small import add_noise, pairs, small_config
 

@@ -295,8 +295,8 @@ def pretend() -> None:
     torch.inference_mode, torch.autocast = NoGrad, NoAutocast
     nn.Module.to = module_to
     safetensors.torch.save = saving(safetensors.torch.save)
-    import models.inference.trained as trained
-    from models.numerics import WITHOUT_DOUBLE
+    import models.engines.trained as trained
+    from models.core.numerics import WITHOUT_DOUBLE
 
     WITHOUT_DOUBLE.add(NAME)
     trained.usable_device = lambda name: DEVICE if str(name) != "cpu" else torch.device("cpu")

@@ -19,19 +19,19 @@ pretend()  # before modules of attn keep functions of torch
 
 import torch  # noqa: E402
 
-from attncli.embedded import tones  # noqa: E402
+from attncli.data import tones  # noqa: E402
 from attncli.jobs.train import train  # noqa: E402
+from attncli.training import saving  # noqa: E402
+from attncli.training.command_line import settings  # noqa: E402
 from attncli.training.interfaces import Interrupted  # noqa: E402
-from attncli.training.run import saving  # noqa: E402
-from attncli.training.run.command_line import settings  # noqa: E402
 from attncli.training.settings.config import RunConfig  # noqa: E402
 from models import load  # noqa: E402
 from models.alignment import align_translations  # noqa: E402
-from models.base.registry import names, source_name  # noqa: E402
-from models.base.types import Batch  # noqa: E402
-from models.catalogue.presets import PRESETS, model_config  # noqa: E402
-from models.losses import sequence_loss  # noqa: E402
-from models.use_config import SearchConfig  # noqa: E402
+from models.core.registry import names, source_name  # noqa: E402
+from models.core.types import Batch  # noqa: E402
+from models.core.use_config import SearchConfig  # noqa: E402
+from models.networks.losses import sequence_loss  # noqa: E402
+from models.storage.presets import PRESETS, model_config  # noqa: E402
 from tests.attncli.labels import write_toy  # noqa: E402
 from tests.attncli.training.small import TINY, after, write_texts  # noqa: E402
 from tests.attncli.training.small_captions import write_images  # noqa: E402
@@ -136,8 +136,8 @@ def scores() -> Iterator[str]:
     """Compute loss and gradients of each score and pooling; yield their names."""
     from dataclasses import replace
 
-    from models.base.types import VocabularySizes
-    from models.bundle import build
+    from models.core.types import VocabularySizes
+    from models.networks.bundle import build
 
     for kind, preset in (("score", "rnnsearch-nano"), ("pooling", "bilstm-attention-nano")):
         for name in names(kind):

@@ -17,7 +17,7 @@ from grammar.lexicon import (
 from grammar.meaning import Clause, Phrase, Sentence, written
 from write_grammar import content
 
-from attncli.embedded.grammar import _lines, _rows
+from attncli.data.grammar import _lines, _rows
 
 
 @pytest.mark.slow

@@ -14,14 +14,14 @@ from random import Random
 import numpy
 
 import models
-from attncli.data.images.features import FeatureCache, RowKind
-from attncli.data.images.named import content_hash
+from attncli.data.image_features import FeatureCache, RowKind
+from attncli.data.named_files import content_hash
 from attncli.data.streams import open_output
 from attncli.documents.document import FORMATS, DocumentOptions, read_document, reassemble
-from models.base.errors import ModelError
-from models.base.files import write_bytes, write_folder
-from models.base.types import Translation
-from models.catalogue.installed import BOX, is_bundle
+from models.core.errors import ModelError
+from models.core.files import write_bytes, write_folder
+from models.core.types import Translation
+from models.storage.installed import BOX, is_bundle
 from tests.attncli.documents.generated import document as made_document
 from tests.attncli.training.small import finished_and_stopped
 from tests.torture.inputs import kinds
@@ -243,7 +243,7 @@ def _line(random: Random) -> bytes:
 
 def _translate_tagged(given: Path, out: Path, random: Random) -> None:
     """Translate with a model of capitals, sometimes with tags."""
-    from attncli.tasks.translate import engine as engines
+    from attncli.translate import engine as engines
     from tests.upper_model import opened
 
     engines.open_text_model = opened  # type: ignore[assignment]

@@ -17,12 +17,12 @@ import numpy
 import zstandard
 from PIL import Image
 
-from attncli.data.images.captions import read_captions
-from attncli.data.images.named import open_images
+from attncli.data.alignments import read_external_alignments, read_links
+from attncli.data.captions import read_captions
 from attncli.data.lines import open_text
-from attncli.data.text.alignments import read_external_alignments, read_links
-from models.base.errors import ModelError
-from models.images.opening import open_image
+from attncli.data.named_files import open_images
+from models.core.errors import ModelError
+from models.signals.images import open_image
 from tests.torture.mutate import mutate_json
 
 

@@ -16,11 +16,11 @@ pytest.importorskip("transformers")
 pytest.importorskip("ctranslate2")
 
 from attncli.shell import app
-from models.base.errors import ModelError
-from models.catalogue.installed import BOX, user_folder
-from models.images.opening import open_image
-from models.inference.ctranslate2.export import export
-from models.sound.reading import read_sound
+from models.core.errors import ModelError
+from models.engines.ctranslate2_export import export
+from models.signals.images import open_image
+from models.signals.recordings import read_sound
+from models.storage.installed import BOX, user_folder
 from tests.models.importers import published
 from tests.torture.inputs import kinds
 from tests.torture.mutate import mutate, mutate_json

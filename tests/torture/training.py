@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from models.base.errors import DamagedError, ModelError
+from models.core.errors import DamagedError, ModelError
 from tests.attncli.training.small import Texts, outcome, run, small_config, write_texts
 from tests.torture.power import power_failures
 from tests.torture.worker import Result, Workers
@@ -85,8 +85,8 @@ class Training:
         return self._difference()
 
     def _has_ended(self) -> bool:
-        from attncli.training.storage.folder import RunFolder
-        from attncli.training.storage.state import finished_run
+        from attncli.training.folder import RunFolder
+        from attncli.training.state import finished_run
 
         return finished_run(RunFolder(self.folder)) is not None
 
@@ -102,8 +102,8 @@ class Training:
 
 def _load(folder: Path) -> None:
     """Load the model of a run folder, if there is one."""
-    from models.bundle import read
-    from models.catalogue.installed import is_bundle
+    from models.networks.bundle import read
+    from models.storage.installed import is_bundle
 
     if is_bundle(folder):
         read(folder)

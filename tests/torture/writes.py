@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 from tests.torture.worker import KILLED, Result, Workers
 
 CALLS = ("open", "fsync", "replace", "link", "truncate", "ftruncate", "mkdir", "unlink", "write")

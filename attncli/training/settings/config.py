@@ -12,12 +12,12 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from attncli.scoring.translations import BleuTokenizer
-from attncli.tasks.table import TRAINING
+from attncli.task.table import TRAINING
 from attncli.training.settings.loggers import LOGGERS
-from models.base.registry import DEFAULT_SOURCE, source_name
-from models.base.settings import Limits, merged, option
-from models.config import MAX_SEED, AttentionLossConfig, ModelConfig
-from models.use_config import SavedSearchConfig, TokenizerConfig
+from models.core.config import MAX_SEED, AttentionLossConfig, ModelConfig
+from models.core.registry import DEFAULT_SOURCE, source_name
+from models.core.settings import Limits, merged, option
+from models.core.use_config import SavedSearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attncli.terminal.messages import counted
-from models.base.errors import ModelError
-from models.base.settings import option
+from models.core.errors import ModelError
+from models.core.settings import option
 from models.text.languages import parse_direction
 
 ONE_WAY = "-to-"

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from models.base.errors import ModelError, install_command
-from models.base.settings import flat
+from models.core.errors import ModelError, install_command
+from models.core.settings import flat
 
 LOGGERS = {  # module:Class by value of train.loggers, which is the name of package and extra too
     "tensorboard": "attncli.training.settings.loggers:TensorBoardLogger",

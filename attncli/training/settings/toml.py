@@ -8,8 +8,8 @@ from typing import Any
 
 import tomli_w
 
-from models.base.errors import ConfigurationError, ModelError
-from models.base.settings import fields_of, parse_toml
+from models.core.errors import ConfigurationError, ModelError
+from models.core.settings import fields_of, parse_toml
 
 
 def to_toml(config: Any, *, without: Collection[str] = (), section: str = "") -> str:

@@ -20,10 +20,10 @@ from attncli.bulk import run, work
 from attncli.bulk.job import BulkJob, results_of
 from attncli.bulk.run import part_name, read_part, write_part
 from attncli.bulk.shards import Shard, ShardResult
-from attncli.data.images.named import named_images, open_images
-from attncli.embedded.grammar import generate
+from attncli.data.grammar import generate
+from attncli.data.named_files import named_images, open_images
 from attncli.shell import app
-from models.base.errors import ResourceError
+from models.core.errors import ResourceError
 from tests.attncli.bulk import in_process
 
 SHARD = ["--shard", "7"]

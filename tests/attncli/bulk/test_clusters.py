@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.embedded.grammar import generate
+from attncli.data.grammar import generate
 from attncli.shell import app
 
 

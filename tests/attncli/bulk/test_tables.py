@@ -11,9 +11,9 @@ import pytest
 
 from attncli.bulk import BatchMapper
 from attncli.shell import app
-from attncli.tasks.translate.runner import TranslateRunner
-from models.base.errors import ModelError
-from models.inference.translator import Translator
+from attncli.translate.runner import TranslateRunner
+from models.core.errors import ModelError
+from models.engines.translator import Translator
 
 TEXTS = ["The dog sees a house.", "", "The old cat sleeps.", "A girl reads."]
 

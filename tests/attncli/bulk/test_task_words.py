@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 import pytest
 
 from attncli.bulk.job import MODELS, NOT_IN_BULK, bulk_task, read_job
-from attncli.tasks.table import BULK, TASKS
+from attncli.task.table import BULK, TASKS
 from tests.attncli.command_line import Attn
 
 HERE = "cannot be used in a bulk job"

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs.models import catalogue
-from attncli.training.run.configuration import check_buildable, run_config
+from attncli.training.configuration import check_buildable, run_config
 from attncli.training.settings.toml import from_toml
 from models import build
-from models.base import registry
-from models.base.settings import fields_of
-from models.catalogue import presets as zoo
-from models.config import AttentionConfig
-from models.sources import source_of
+from models.core import registry
+from models.core.config import AttentionConfig
+from models.core.settings import fields_of
+from models.core.sources import source_of
+from models.storage import presets as zoo
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import finished_and_stopped
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("ctranslate2")
 
 from attncli.shell.app import run
-from models.catalogue.installed import BOX
+from models.storage.installed import BOX
 
 LINES = [
     b"The old dog sees a small house.",

@@ -15,16 +15,16 @@ import pytest
 import zstandard
 from PIL import Image
 
-from attncli.data.images.named import named_images, open_images
+from attncli.data.alignments import read_links
 from attncli.data.lines import open_text
-from attncli.data.text.alignments import read_links
-from attncli.data.text.tables import read_content
+from attncli.data.named_files import named_images, open_images
+from attncli.data.tables import read_content
 from attncli.faithful.parse import parse
 from attncli.faithful.place import project_tags
 from attncli.faithful.split import split
-from models.base.errors import ModelError
-from models.base.limits import LINE_TAGS
-from models.images.opening import open_image
+from models.core.errors import ModelError
+from models.core.limits import LINE_TAGS
+from models.signals.images import open_image
 from tests.attncli.files import write
 
 
@@ -142,7 +142,7 @@ def test_a_pattern_follows_no_links_in_a_circle(tmp_path: Path) -> None:
 def test_an_image_of_many_bytes_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.images.opening.IMAGE_BYTES", 100)
+    monkeypatch.setattr("models.signals.images.IMAGE_BYTES", 100)
     content = io.BytesIO()
     Image.new("RGB", (99, 99)).save(content, "BMP")
     with pytest.raises(ModelError, match="at most 100"):

@@ -16,11 +16,11 @@ import zstandard
 from attncli.data import lines
 from attncli.data.lines import read_chunks
 from attncli.data.streams import check_output, open_output
-from attncli.data.text.tables import read_content
+from attncli.data.tables import read_content
 from attncli.faithful.result import Line
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.lines import by_line, translate_lines
-from models.base.errors import InputError, ModelError
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.lines import by_line, translate_lines
+from models.core.errors import InputError, ModelError
 from tests.upper_model import Upper
 
 

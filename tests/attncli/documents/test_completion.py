@@ -16,8 +16,8 @@ from lxml import etree
 
 from attncli.documents.completion import completed
 from attncli.shell.app import run
-from attncli.tasks.translate import engine as engines
-from models.base.errors import InputError
+from attncli.translate import engine as engines
+from models.core.errors import InputError
 from tests.upper_model import opened
 
 Tree = dict[str, Any]

@@ -10,9 +10,9 @@ import pytest
 
 from attncli.documents.document import DocumentOptions, read_document
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.tasks.translate import documents as jobs
-from models.base.errors import ModelError
-from models.base.types import EMPTY, Translation
+from attncli.translate import documents as jobs
+from models.core.errors import ModelError
+from models.core.types import EMPTY, Translation
 
 TIME = "1\n00:00:01,000 --> 00:00:02,000\n"
 LONG = "1" * 5000

@@ -23,12 +23,12 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import TAGS, read_lines, with_lines, with_words
 from attncli.faithful.result import TranslatedLine
-from attncli.tasks.translate import documents
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.lines import translate_lines
-from models.base.types import Hypothesis, Translation
-from models.inference.search.batching import windows
-from models.use_config import SearchConfig
+from attncli.translate import documents
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.lines import translate_lines
+from models.core.types import Hypothesis, Translation
+from models.core.use_config import SearchConfig
+from models.search.batching import windows
 from tests.attncli.documents import generated
 from tests.attncli.faithful.small import one_to_one
 from tests.upper_model import Upper

@@ -15,8 +15,8 @@ from attncli.documents.document import (
     read_document,
     reassemble,
 )
-from attncli.tasks.translate.documents import decoded, opened, written
-from models.base.errors import ConfigurationError, InputError, UnknownNameError
+from attncli.translate.documents import decoded, opened, written
+from models.core.errors import ConfigurationError, InputError, UnknownNameError
 from tests.attncli.documents.test_documents import Capitals, outcomes
 
 TAG_OR_TEXT = re.compile(r"(?P<tag><[^<>]*>|&\w+;|\{[^{}]*\})|.", re.DOTALL)

@@ -13,9 +13,9 @@ from attncli.documents.document import FORMATS, DocumentOptions, balanced, strin
 from attncli.documents.inline import read_lines
 from attncli.faithful.result import TranslatedLine
 from attncli.faithful.split import halves, sentences, split
-from attncli.tasks.translate import documents as jobs
-from models.base.errors import ModelError
-from models.base.types import EMPTY, Translation
+from attncli.translate import documents as jobs
+from models.core.errors import ModelError
+from models.core.types import EMPTY, Translation
 from models.text.languages import Glossary, Term
 from models.text.normalise import is_untranslatable, without_added_stop
 

@@ -13,8 +13,8 @@ import pytest
 
 from attncli.documents import packed
 from attncli.documents.document import PACKED, Document, DocumentOptions, read_document
-from attncli.tasks.translate import documents
-from models.base.errors import ModelError
+from attncli.translate import documents
+from models.core.errors import ModelError
 from tests.attncli.documents.test_documents import Capitals, outcomes
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

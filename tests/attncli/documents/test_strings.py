@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attncli.documents.document import DocumentOptions, read_document, reassemble
-from models.base.errors import InputError
+from models.core.errors import InputError
 from tests.attncli.documents.test_formats import in_capitals
 
 PROPERTIES = """# a comment

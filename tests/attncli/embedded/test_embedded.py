@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attncli.embedded import grammar, scenes
-from attncli.embedded.scenes import COLOURS, SHAPES, SIDE, SIZES, Scene
-from models.base.errors import ConfigurationError
+from attncli.data import grammar, scenes
+from attncli.data.scenes import COLOURS, SHAPES, SIDE, SIZES, Scene
+from models.core.errors import ConfigurationError
 
 SOME = list(itertools.islice(scenes.generate(1), 200))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from attncli.faithful.spans import TokenWeights, WordWeights, words
-from models.base.types import Translation
+from models.core.types import Translation
 
 TAGS = ["<b>", "</b>", "<i>", "</i>", "<br/>", "<br>", '<a href="x > y">', "</a>", "<1>", "</1>"]
 OTHERS = ["{name}", "{0}", "%s", "%(x)d", "${var}", "{{t}}", "%%", "&nbsp;", "<!-- < -->", "%1$s"]

@@ -13,12 +13,12 @@ from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.split import sentences
 from attncli.options.shared import check_texts
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.writers import REPORTED, OutputReport
-from models.base.errors import ModelError
-from models.base.types import Hypothesis, Translation
-from models.inference.translator import Translator
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.lines import translate_lines
+from attncli.translate.writers import REPORTED, OutputReport
+from models.core.errors import ModelError
+from models.core.types import Hypothesis, Translation
+from models.engines.translator import Translator
 from models.text.languages import Glossary, Term
 from models.text.normalise import normalise
 from tests.upper_model import Upper

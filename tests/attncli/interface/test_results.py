@@ -13,7 +13,7 @@ from PIL import Image
 
 import models
 from attncli import ModelError, load
-from models.images.opening import open_image
+from models.signals.images import open_image
 
 TEXTS = ["The old dog sees a small house.", "The young girl reads."]
 
@@ -77,7 +77,7 @@ def test_align_takes_the_target_language() -> None:
 
 
 def test_settings_keep_the_interface(tiny_bundle: Path) -> None:
-    from models.use_config import SearchConfig
+    from models.core.use_config import SearchConfig
 
     translator: Any = load(tiny_bundle).with_search(SearchConfig(nbest=3))
     assert len(translator.translate(TEXTS[0]).alternatives) == 2

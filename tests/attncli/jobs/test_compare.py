@@ -16,12 +16,12 @@ from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.scoring.score import MetricScore
-from attncli.training.run.configuration import run_config
-from attncli.training.run.estimate import Estimate
+from attncli.training.configuration import run_config
+from attncli.training.estimate import Estimate
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import comparison_of
-from models.base.errors import ModelError
-from models.bundle import Bundle
+from models.core.errors import ModelError
+from models.networks.bundle import Bundle
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, write_texts
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from attncli.caption.evaluate_command import evaluate_captions
 from attncli.commands.compare import ComparedData, base_config
 from attncli.jobs import compare
 from attncli.jobs.compare import check_all
 from attncli.jobs.variants import find
 from attncli.shell import app
-from attncli.tasks.caption.evaluate_command import evaluate_captions
-from attncli.training.run.configuration import run_config
-from models.base.errors import ModelError
-from models.bundle import read
+from attncli.training.configuration import run_config
+from models.core.errors import ModelError
+from models.networks.bundle import read
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import after
 from tests.attncli.training.small import run as train

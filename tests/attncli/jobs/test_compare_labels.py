@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs.variants import find
-from attncli.training.run.configuration import run_config
-from models.base.errors import ModelError
+from attncli.training.configuration import run_config
+from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import TINY

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from models import load_ensemble
-from models.base.errors import ConfigurationError
-from models.bundle import build, read, save, sizes_of
-from models.inference.translator import EnsembleTranslator
-from models.use_config import SearchConfig
+from models.core.errors import ConfigurationError
+from models.core.use_config import SearchConfig
+from models.engines.translator import EnsembleTranslator
+from models.networks.bundle import build, read, save, sizes_of
 from tests.attncli.command_line import Attn
 
 TEXT = "The old dog sees a small house."

@@ -12,11 +12,11 @@ import pytest
 
 from attncli.jobs import installed as jobs
 from attncli.jobs.installed import Packing, add, pack
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.runner import TranslateRunner
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.runner import TranslateRunner
 from models import load, load_translator
-from models.base.errors import ModelError
-from models.catalogue import installed
+from models.core.errors import ModelError
+from models.storage import installed
 from models.storage.archive import About, read_facts
 from tests.attncli.command_line import Attn
 

@@ -10,9 +10,9 @@ import pytest
 
 from attncli.jobs.loading import model_names
 from models import load_translator
-from models.bundle import read, save
-from models.inference.search.hypotheses import changed_search
-from models.use_config import VERBATIM, SearchConfig
+from models.core.use_config import VERBATIM, SearchConfig
+from models.networks.bundle import read, save
+from models.search.hypotheses import changed_search
 from tests.attncli.command_line import Attn
 
 LIMITED, FREE = {"licence": "CC BY-NC 4.0"}, {"licence": "CC BY 4.0"}

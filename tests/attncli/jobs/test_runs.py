@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs import runs as job
+from attncli.training.folder import RunFolder, locked
 from attncli.training.interfaces import AlreadyFinished
-from attncli.training.storage.folder import RunFolder, locked
 from models import load_translator
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import finished_and_stopped, run, small_config, write_texts
 

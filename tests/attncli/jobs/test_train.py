@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import load_file
 
 from attncli.jobs import train
-from attncli.tasks.translate.training.dev import read_texts
-from attncli.tasks.translate.training.source import TextTraining
+from attncli.training.command_line import settings
+from attncli.training.folder import RunFolder, claim, read_config, released
 from attncli.training.interfaces import (
     AlreadyFinished,
     Ended,
@@ -21,12 +21,12 @@ from attncli.training.interfaces import (
     Started,
     Stepped,
 )
-from attncli.training.run.command_line import settings
-from attncli.training.storage.folder import RunFolder, claim, read_config, released
-from attncli.training.storage.log import read_log
-from attncli.training.updates.metrics import described
+from attncli.training.log import read_log
+from attncli.training.metrics import described
+from attncli.translate.dev import read_texts
+from attncli.translate.source import TextTraining
 from models import load_translator
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 from models.storage.archive import read_about
 from models.storage.settings import read_settings
 from tests.attncli.training.small import (

@@ -12,15 +12,15 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
-from attncli.data.images import captions
-from attncli.tasks.caption.training import features as image_features
+from attncli.caption import features as image_features
+from attncli.data import captions
+from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started, Stepped
-from attncli.training.run.command_line import settings
-from models.base.errors import ModelError
-from models.bundle import read
-from models.encoders.image import SmallCnn
-from models.images.opening import open_image
-from models.inference.captioner import Captioner
+from models.core.errors import ModelError
+from models.engines.captioner import Captioner
+from models.networks.bundle import read
+from models.networks.image_encoder import SmallCnn
+from models.signals.images import open_image
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import after, assert_same, assert_stops_change_nothing, run
 from tests.attncli.training.small_captions import PATCHES, PRETRAINED, Files, as_tar, small_config

@@ -9,12 +9,12 @@ import torch
 
 from attncli.jobs.installed import verify
 from attncli.jobs.train import dry_run
+from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
     Interrupted,
 )
-from attncli.training.storage.folder import RunFolder
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 from tests.attncli.training.small import (
     Texts,
     after,

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.text.tables import LabelledText, read_labelled
-from attncli.embedded.grammar import split_tenses
-from attncli.tasks.classify.training.source import learn, set_aside
+from attncli.classify.source import learn, set_aside
+from attncli.data.grammar import split_tenses
+from attncli.data.tables import LabelledText, read_labelled
+from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated, FinalModel, Started
-from attncli.training.run.command_line import settings
 from attncli.training.settings.config import RunConfig
 from models import load_classifier
-from models.base.errors import ModelError
+from models.core.errors import ModelError
+from models.core.use_config import TokenizerConfig
 from models.text.tokenizer import LabelTokenizer
-from models.use_config import TokenizerConfig
 from tests.attncli.labels import toy_rows, write_toy
 from tests.attncli.training.small import TINY, assert_stops_change_nothing, run
 

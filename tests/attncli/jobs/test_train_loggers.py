@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from attncli.training.interfaces import Interrupted
+from attncli.training.log import read_log
 from attncli.training.settings import loggers
 from attncli.training.settings.loggers import LOGGERS, LoggedRun, numbers
-from attncli.training.storage.log import read_log
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 from tests.attncli.training.small import Texts, after, assert_same, run, small_config
 
 RECEIVED: list[tuple[str, Any]] = []  # by Recorder

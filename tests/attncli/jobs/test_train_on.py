@@ -10,15 +10,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from attncli.training import stepper
+from attncli.training.command_line import settings
+from attncli.training.fit import is_over, reopen
+from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
-from attncli.training.run.command_line import settings
-from attncli.training.run.fit import is_over, reopen
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.storage.state import Counters, read_counters
-from attncli.training.updates import stepper
-from attncli.training.updates.stepper import Stepper
-from models.base.errors import ModelError
+from attncli.training.state import Counters, read_counters
+from attncli.training.stepper import Stepper
+from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, Texts, assert_same, run, small_config
 

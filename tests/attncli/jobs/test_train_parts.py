@@ -12,22 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from attncli.embedded.grammar import generate
+from attncli.data.grammar import generate
 from attncli.jobs.train import dry_run
+from attncli.training.command_line import settings
+from attncli.training.estimate import Estimate
+from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
     Interrupted,
     Started,
     Stepped,
 )
-from attncli.training.run.command_line import settings
-from attncli.training.run.estimate import Estimate
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.folder import RunFolder
 from models import load_translator
 from models.alignment import AlignConfig, choose_head
-from models.base.errors import ModelError
-from models.bundle import read
+from models.core.errors import ModelError
+from models.networks.bundle import read
 from tests.attncli.training.small import (
     SMALL,
     Texts,

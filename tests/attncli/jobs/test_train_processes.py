@@ -14,11 +14,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from attncli.shell import app
-from attncli.tasks.translate.training.dev import DevTexts
-from attncli.training.run import saving
-from attncli.training.storage.log import read_log
-from attncli.training.updates.stepper import Stepper
-from models.base.errors import ModelError, ResourceError
+from attncli.training import saving
+from attncli.training.log import read_log
+from attncli.training.stepper import Stepper
+from attncli.translate.dev import DevTexts
+from models.core.errors import ModelError, ResourceError
 from tests.attncli.training import processes, small_captions
 from tests.attncli.training.process_runs import FEW, at, errors, said, signal_self, train_in
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts

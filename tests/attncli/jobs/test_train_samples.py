@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.data.panels import SampledEvaluation, ShownExample
-from attncli.tasks.translate.training.dev import DevTexts
-from attncli.training.run.command_line import settings
-from attncli.training.run.saving import (
+from attncli.task.panels import SampledEvaluation, ShownExample
+from attncli.training.command_line import settings
+from attncli.training.saving import (
     KEPT,
     add_evaluation,
     read_evaluations,
 )
-from models.bundle import Bundle
+from attncli.translate.dev import DevTexts
+from models.networks.bundle import Bundle
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import (
     TINY,

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from attncli.embedded import scenes
-from attncli.embedded.scenes import COLOURS, SHAPES, SIDE, Box
-from attncli.tasks.caption.training.source import ImageTraining
+from attncli.caption.source import ImageTraining
+from attncli.data import scenes
+from attncli.data.scenes import COLOURS, SHAPES, SIDE, Box
+from attncli.training.command_line import settings
 from attncli.training.interfaces import Started
-from attncli.training.run.command_line import settings
-from models.images.opening import open_image
-from models.inference.captioner import Captioner
+from models.engines.captioner import Captioner
+from models.signals.images import open_image
 from tests.attncli.training.small import run
 from tests.attncli.training.small_captions import SMALL
 

@@ -12,8 +12,8 @@ import pytest
 
 from attncli.options.settings import Options, SetOption, listed, names_of
 from attncli.shell import app
-from attncli.tasks.translate.engine import TranslateOptions
-from models.base.settings import flat, overridden, parse_toml
+from attncli.translate.engine import TranslateOptions
+from models.core.settings import flat, overridden, parse_toml
 from tests.attncli.command_line import Attn
 
 

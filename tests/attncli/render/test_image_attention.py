@@ -33,7 +33,7 @@ from attncli.render.image_maps import (
     smooth,
 )
 from attncli.terminal.messages import Screen
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ("dog", "<b>red</b>", "円", "sky")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.data.text.alignments import PairLinks
+from attncli.data.alignments import PairLinks
 from attncli.scoring.sequences import score_alignments
 
 SURE = frozenset({(0, 0), (1, 2)})

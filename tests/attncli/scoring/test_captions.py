@@ -13,7 +13,7 @@ import sacrebleu
 
 from attncli.scoring.caption_metrics import DocumentFrequency, Reward, repeated, words
 from attncli.scoring.captions import caption_scores
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 
 OUTPUTS = [
     "A red circle above a blue square.",

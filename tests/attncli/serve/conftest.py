@@ -13,11 +13,11 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+from attncli.serve import app
+from attncli.serve.app import application
 from attncli.serve.catalogue import ServeOptions
-from attncli.serve.http import app
-from attncli.serve.http.app import application
 from attncli.serve.service import Service
-from models.catalogue.installed import BOX, is_bundle
+from models.storage.installed import BOX, is_bundle
 
 Start = Callable[..., str]
 SPEECH = "tones"  # the model of speech
@@ -60,7 +60,7 @@ def url() -> Iterator[str]:
 def wav() -> bytes:
     """Return a recording of tones, which stand for words."""
     pytest.importorskip("soundfile")
-    from attncli.embedded import tones
+    from attncli.data import tones
 
     return tones.split(1, 1, 0, seed=1).train[0].wav
 

@@ -8,9 +8,9 @@ import io
 import pytest
 from PIL import Image
 
-from attncli.serve.http.translate import output
 from attncli.serve.models import ServedModel, TranslateJob
-from models.catalogue.installed import BOX
+from attncli.serve.translate import output
+from models.storage.installed import BOX
 
 SENTENCE = "The train to Paris leaves at eight."
 

@@ -15,7 +15,7 @@ pytest.importorskip("starlette")
 from attncli.serve import models as engine_module
 from attncli.serve.models import ModelThread
 from attncli.serve.requests import RequestError
-from models.base.errors import InputError
+from models.core.errors import InputError
 
 
 class Recorder:

@@ -18,8 +18,8 @@ import pytest
 from attncli.shell import app, completion
 from attncli.terminal import console
 from attncli.training.settings.config import TrainConfig
-from models.base.errors import ModelError
-from models.base.settings import fields_of
+from models.core.errors import ModelError
+from models.core.settings import fields_of
 from tests.attncli.command_line import Attn
 from tests.forks import Program
 

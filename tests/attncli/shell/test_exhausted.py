@@ -11,8 +11,8 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.embedded import tones
-from models.catalogue.installed import BOX, is_bundle
+from attncli.data import tones
+from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL
 

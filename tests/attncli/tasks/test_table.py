@@ -8,12 +8,12 @@ from pkgutil import resolve_name
 import pytest
 
 from attncli.scoring.comparison import QUALITY
-from attncli.tasks.table import TASKS, TRAINING
+from attncli.task.table import TASKS, TRAINING
 from attncli.training.interfaces import Scores
 from attncli.training.sources import find_training_source
-from models.base.registry import TABLES
+from models.core.registry import TABLES
 
-FOLDER = Path(__file__).parents[3] / "attncli/tasks"
+FOLDER = Path(__file__).parents[3] / "attncli/task"
 
 
 def test_every_folder_of_a_task_has_a_row() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from attncli.data.images.named import ImageFile
+from attncli.caption.writers import CaptionedImage, rendered
+from attncli.data.named_files import ImageFile
 from attncli.render.rows import RowLayout
-from attncli.tasks.caption.writers import CaptionedImage, rendered
 from attncli.terminal.messages import cell, printable
-from attncli.training.storage.log import read_log
-from models.base.types import Hypothesis
+from attncli.training.log import read_log
+from models.core.types import Hypothesis
 
 
 def test_names_of_images_are_escaped_in_every_format() -> None:

@@ -12,14 +12,14 @@ from typing import Any
 
 import typer
 
-from attncli.commands.train.run import follow, joined
+from attncli.commands.train_run import follow, joined
 from attncli.jobs.train import train
 from attncli.options.settings import Options
 from attncli.training.interfaces import Interrupted
 from attncli.training.processes import Processes, Rank
 from attncli.training.settings.config import RunConfig
-from attncli.training.updates.stepper import Stepper
-from models.base.errors import ModelError
+from attncli.training.stepper import Stepper
+from models.core.errors import ModelError
 from tests.attncli.training import processes
 
 FEW = ("train.steps=6", "train.evaluate_every=3", "train.metric=loss")

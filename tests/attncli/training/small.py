@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from safetensors.torch import load_file
 
-from attncli.embedded.grammar import generate
+from attncli.data.grammar import generate
 from attncli.jobs.train import train
+from attncli.training.command_line import settings
+from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Interrupted, RunEvent
-from attncli.training.run.command_line import settings
+from attncli.training.log import read_log
 from attncli.training.settings.config import RunConfig
-from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.log import read_log
-from attncli.training.storage.state import read_metadata
+from attncli.training.state import read_metadata
 
 TIMES = {"seconds", "tokens_per_second", "elapsed"}
 SMALL = (

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import torch
 from PIL import Image, ImageDraw
 
-from attncli.training.run.command_line import settings
+from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
-from models.encoders.image import SmallCnn
+from models.networks.image_encoder import SmallCnn
 
 COLOURS = ("red", "green", "blue", "yellow", "black")
 PLACES = ("left", "right")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from attncli.training import fit
 from attncli.training.interfaces import Ended, FinalModel, Started
-from attncli.training.run import fit
-from attncli.training.updates.stepper import Stepper
-from models.base.errors import ModelError
+from attncli.training.stepper import Stepper
+from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, Texts, run, small_config
 from tests.docs import shell

@@ -12,11 +12,11 @@ import torch
 
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.state import State
-from attncli.training.updates.stepper import Stepper
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.config import AttentionConfig, AttentionLossConfig
+from attncli.training.state import State
+from attncli.training.stepper import Stepper
+from models.core.config import AttentionConfig, AttentionLossConfig
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
 from tests.models.small import VOCABULARY, pairs, small_config
 
 BATCH = pairs([4, 7, 2], [5, 3, 6])

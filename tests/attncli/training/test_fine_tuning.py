@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.commands.train.run import compared
-from attncli.data.text.mixture import Mixture, Variation
-from attncli.embedded.grammar import generate
-from attncli.tasks.translate.training import data
-from attncli.tasks.translate.training.source import TextTraining
+from attncli.commands.train_run import compared
+from attncli.data.grammar import generate
+from attncli.data.mixture import Mixture, Variation
+from attncli.training.command_line import settings
+from attncli.training.fit import short_run
+from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
     Compared,
@@ -24,21 +25,20 @@ from attncli.training.interfaces import (
     Interrupted,
     ScoreChange,
 )
-from attncli.training.run.command_line import settings
-from attncli.training.run.fit import short_run
+from attncli.training.metrics import evaluate
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.settings.schedule import done_share, learning_rate
-from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.state import finished_run
-from attncli.training.updates.metrics import evaluate
-from models.base.errors import DamagedError, ModelError
-from models.bundle import read
+from attncli.training.state import finished_run
+from attncli.translate import data
+from attncli.translate.source import TextTraining
+from models.core.errors import DamagedError, ModelError
+from models.core.use_config import AlignConfig
+from models.networks.bundle import read
 from models.storage.digests import write_files
 from models.storage.replay import NAME, ReplayPair, pack_replay, read_replay
 from models.storage.settings import write_alignment
 from models.storage.weights import bundle_weights
-from models.use_config import AlignConfig
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, assert_same, run
 

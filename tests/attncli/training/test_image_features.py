@@ -10,11 +10,11 @@ import pytest
 from PIL import Image
 from torch import Tensor
 
-from attncli.data.images.features import FeatureCache, RowKind, verify_cache
-from attncli.data.images.named import content_hash
-from attncli.tasks.caption.training.features import FeatureStore, add_missing
-from models.base.errors import ModelError
-from models.config import ImageConfig
+from attncli.caption.features import FeatureStore, add_missing
+from attncli.data.image_features import FeatureCache, RowKind, verify_cache
+from attncli.data.named_files import content_hash
+from models.core.config import ImageConfig
+from models.core.errors import ModelError
 
 CONFIG = ImageConfig(size=8)
 

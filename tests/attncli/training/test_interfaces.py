@@ -13,10 +13,10 @@ import torch
 from attncli.data import tokens
 from attncli.data.batching import epoch_plan, gather
 from attncli.data.tokens import Side, TokenPairs, read_pairs, write_pairs
-from attncli.tasks.translate.training.data import chosen_size
 from attncli.training.pairs import sampled_lines
+from attncli.translate.data import chosen_size
+from models.core.use_config import TokenizerConfig
 from models.text.tokenizer import END, PAD, START
-from models.use_config import TokenizerConfig
 
 
 class Numbers:

@@ -11,15 +11,15 @@ import pytest
 import torch
 
 from attncli.training.interfaces import Interrupted
-from models.base.errors import DamagedError
-from models.bundle import Bundle, build, read, save, sizes_of
-from models.catalogue.presets import model_config
-from models.config import ImageConfig
-from models.encoders.edgetpu import read_classifier
-from models.encoders.image import ImageEncoder
-from models.images.labels import LABELS, ImageLabels
+from models.core.config import ImageConfig
+from models.core.errors import DamagedError
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.networks.bundle import Bundle, build, read, save, sizes_of
+from models.networks.edgetpu import read_classifier
+from models.networks.image_encoder import ImageEncoder
+from models.signals.imagenet import LABELS, ImageLabels
+from models.storage.presets import model_config
 from models.text.tokenizer import Tokenizer
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.attncli.training.small import after, assert_same, run
 from tests.attncli.training.small_captions import small_config, write_images
 

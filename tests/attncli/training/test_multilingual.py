@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.data.text.mixture import Mixture
-from attncli.embedded.grammar import generate
-from attncli.tasks.translate.training.dev import DevDirections, DevTexts
-from attncli.tasks.translate.training.settings import TextData
-from attncli.tasks.translate.training.source import TextTraining
+from attncli.data.grammar import generate
+from attncli.data.mixture import Mixture
+from attncli.training.command_line import settings, with_languages
+from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Evaluated, Interrupted, Started
-from attncli.training.run.command_line import settings, with_languages
+from attncli.training.log import read_log
 from attncli.training.settings.config import RunConfig, read_run_config
 from attncli.training.settings.corpora import CorpusConfig, parse_corpus
 from attncli.training.settings.toml import from_toml, to_toml
-from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.log import read_log
+from attncli.translate.dev import DevDirections, DevTexts
+from attncli.translate.settings import TextData
+from attncli.translate.source import TextTraining
 from models import load_translator
-from models.base.errors import ModelError
-from models.use_config import TokenizerConfig
+from models.core.errors import ModelError
+from models.core.use_config import TokenizerConfig
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, after, assert_same, run
 

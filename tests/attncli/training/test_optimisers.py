@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from attncli.training.optimisers import OPTIMISERS, optimiser
 from attncli.training.settings.config import TrainConfig
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.catalogue.presets import model_config
-from models.encoders.image import pretrained_encoder
-from models.families.encoder_decoder import EncoderDecoder
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
+from models.networks.encoder_decoder import EncoderDecoder
+from models.networks.image_encoder import pretrained_encoder
+from models.storage.presets import model_config
 
 RATE = 0.01
 PRESETS = (  # one of each family

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from attncli.training.command_line import settings
+from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Compared
-from attncli.training.run.command_line import settings
-from attncli.training.run.run import open_run
+from attncli.training.run import open_run
 from attncli.training.sources import training_source
-from attncli.training.storage.folder import RunFolder
-from models.base.errors import ModelError
-from models.base.types import Batch
-from models.bundle import Bundle, read
+from models.core.errors import ModelError
+from models.core.types import Batch
+from models.networks.bundle import Bundle, read
 from models.text.tokenizer import START, new_parts
 from tests.attncli.training.small import SMALL, Texts, run, write_texts
 

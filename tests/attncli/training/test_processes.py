@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from attncli.training.processes import Rank, own_rank
-from attncli.training.updates.stepper import seed_of, split
-from models.base.errors import ModelError
+from attncli.training.stepper import seed_of, split
+from models.core.errors import ModelError
 
 
 def test_a_batch_is_divided_without_separating_groups() -> None:

@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.data.text.alignments import token_links
-from attncli.embedded import as_table
-from attncli.embedded.grammar import generate
-from attncli.tasks.caption.training import features as image_features
-from attncli.tasks.translate.training.source import as_links
+from attncli.caption import features as image_features
+from attncli.data.alignments import token_links
+from attncli.data.embedded import as_table
+from attncli.data.grammar import generate
+from attncli.training.command_line import settings
+from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Interrupted, UpdateBatch
-from attncli.training.run.command_line import settings
-from attncli.training.run.run import fresh_state, open_run
+from attncli.training.run import fresh_state, open_run
 from attncli.training.sources import training_source
-from attncli.training.storage.folder import RunFolder
-from attncli.training.storage.state import State
-from attncli.training.updates.stepper import Stepper
-from models.base.errors import ModelError
-from models.base.types import Batch
-from models.bundle import read
-from models.encoders.image import ImageEncoder, SmallCnn
-from models.losses import region_loss
+from attncli.training.state import State
+from attncli.training.stepper import Stepper
+from attncli.translate.source import as_links
+from models.core.errors import ModelError
+from models.core.types import Batch
+from models.core.use_config import SearchConfig
+from models.networks.bundle import read
+from models.networks.image_encoder import ImageEncoder, SmallCnn
+from models.networks.losses import region_loss
 from models.storage.weights import weights_of
-from models.use_config import SearchConfig
 from tests.attncli.training.small import Texts, assert_same, run, small_config, write_texts
 from tests.attncli.training.small_captions import PRETRAINED, fill, write_images
 from tests.attncli.training.small_captions import small_config as small_captioner

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 import torch
 
-from attncli.embedded.grammar import Pair
+from attncli.data.grammar import Pair
 from models.alignment import (
     AlignConfig,
     align,
@@ -17,11 +17,11 @@ from models.alignment import (
     symmetrise,
 )
 from models.alignment.align import NEAR, score_heads
-from models.base.errors import ModelError
-from models.bundle import Bundle
-from models.inference.translator import Translator
+from models.core.errors import ModelError
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.engines.translator import Translator
+from models.networks.bundle import Bundle
 from models.text.tokenizer import Tokenizer
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import small_model
 
 PAIRS = [

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from attncli.data.text.alignments import PairLinks
-from attncli.embedded.grammar import generate
+from attncli.data.alignments import PairLinks
+from attncli.data.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from models.alignment import diagonal
 from models.alignment.hmm import (
@@ -28,7 +28,7 @@ from models.alignment.hmm import (
 )
 from models.alignment.links import normalised, word_pairs
 from models.alignment.weights import UnitWeights
-from models.base.errors import DamagedError
+from models.core.errors import DamagedError
 from models.storage.settings import STATISTICAL
 from models.storage.statistical import (
     MAX_WORDS,

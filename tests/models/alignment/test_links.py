@@ -10,8 +10,8 @@ import torch
 
 from models.alignment import symmetrise
 from models.alignment.links import EXTRACTS, best_threshold, coupling, diagonal, extract
-from models.base.errors import ModelError
-from models.use_config import AlignConfig
+from models.core.errors import ModelError
+from models.core.use_config import AlignConfig
 
 WEIGHTS = torch.tensor([[0.6, 0.3, 0.0], [0.7, 0.1, 0.1], [0.0, 0.3, 0.3]])  # (J, I)
 NULL = torch.tensor([0.1, 0.1, 0.4])

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention
-from models.base.errors import ModelError
-from models.base.registry import names
-from models.base.settings import from_dict
-from models.base.types import Memory
-from models.bundle import build
-from models.config import AttentionConfig
-from models.families.encoder_decoder import EncoderDecoder
+from models.core.config import AttentionConfig
+from models.core.errors import ModelError
+from models.core.registry import names
+from models.core.settings import from_dict
+from models.core.types import Memory
+from models.networks.bundle import build
+from models.networks.encoder_decoder import EncoderDecoder
 from tests.models.mechanisms import (
     BATCH,
     EQUAL_SIZES,

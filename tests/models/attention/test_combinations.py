@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from models.attention.combinations import Combination
-from models.base.registry import find, names
-from models.base.types import Memory
-from models.config import AttentionConfig
+from models.core.config import AttentionConfig
+from models.core.registry import find, names
+from models.core.types import Memory
 from tests.models.attention.formulas import Vector, additive, dot, times
 from tests.models.mechanisms import EQUAL_SIZES, refused
 

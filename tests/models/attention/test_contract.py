@@ -14,12 +14,12 @@ from torch import Tensor
 from models.attention.base import Attention
 from models.attention.multihead import Heads, attention, repeated
 from models.attention.softmax import grouped
-from models.base.registry import names
-from models.base.settings import from_dict, to_dict
-from models.base.types import AttentionOutput, Batch, Memory, select
-from models.bundle import build
-from models.config import AttentionConfig, ModelConfig
-from models.decoders.base import DecoderOutput
+from models.core.config import AttentionConfig, ModelConfig
+from models.core.registry import names
+from models.core.settings import from_dict, to_dict
+from models.core.types import AttentionOutput, Batch, Memory, select
+from models.networks.bundle import build
+from models.networks.decoder import DecoderOutput
 from models.storage.weights import fill, weights_of
 from tests.models.mechanisms import (
     BATCH,

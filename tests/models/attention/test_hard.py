@@ -14,11 +14,11 @@ from torch import Tensor
 from models.attention import reads
 from models.attention.reads import Hard
 from models.attention.softmax import History
-from models.base.settings import limits_of
-from models.base.types import AttentionOutput, Batch
-from models.bundle import build
-from models.config import AttentionConfig
-from models.families.encoder_decoder import EncoderDecoder
+from models.core.config import AttentionConfig
+from models.core.settings import limits_of
+from models.core.types import AttentionOutput, Batch
+from models.networks.bundle import build
+from models.networks.encoder_decoder import EncoderDecoder
 from tests.models.mechanisms import (
     BATCH,
     FAMILIES,

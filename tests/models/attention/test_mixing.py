@@ -9,9 +9,9 @@ import torch
 from torch.nn.functional import elu
 
 from models.attention.mixing import SMALLEST, AverageAttention, LinearAttention
-from models.base.registry import names
-from models.bundle import build
-from models.config import ModelConfig, SelfAttentionConfig
+from models.core.config import ModelConfig, SelfAttentionConfig
+from models.core.registry import names
+from models.networks.bundle import build
 from tests.models.mechanisms import (
     BATCH,
     SIZES,

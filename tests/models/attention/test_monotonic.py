@@ -12,8 +12,8 @@ from torch import Tensor
 from models.attention.base import Attention
 from models.attention.multihead import attention
 from models.attention.normalisers import MoChA, Monotonic, expected_stops
-from models.base.types import Memory
-from models.config import AttentionConfig
+from models.core.config import AttentionConfig
+from models.core.types import Memory
 from tests.models.mechanisms import refused
 
 LENGTHS = (6, 4)

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from models.attention.multihead import Heads
 from models.attention.multihead import attention as build_heads
 from models.attention.transformer import CrossAttention, SelfAttention
-from models.base.errors import ModelError
-from models.base.types import Memory
-from models.config import AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.config import AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.errors import ModelError
+from models.core.types import Memory
 
 
 def of(size: int, heads: int) -> ModelConfig:

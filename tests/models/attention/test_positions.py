@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from models.attention.positions import REACH, Alibi, Learned, Relative, Rotary
-from models.base.registry import names
-from models.config import ModelConfig, SelfAttentionConfig
+from models.core.config import ModelConfig, SelfAttentionConfig
+from models.core.registry import names
 from tests.models.mechanisms import BATCH, CLOSE, check_transformer, refused, transformer
 
 CONFIG = ModelConfig(embedding=12, heads=3, max_source=6)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from models.base.errors import ModelError
-from models.base.registry import names
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.config import AttentionConfig, AttentionLossConfig
-from models.losses import AttentionLoss
+from models.core.config import AttentionConfig, AttentionLossConfig
+from models.core.errors import ModelError
+from models.core.registry import names
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
+from models.networks.losses import AttentionLoss
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, hard_model, refused
 from tests.models.small import VOCABULARY, reads_images, small_config
 

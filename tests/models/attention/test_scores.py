@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from models.attention.scores import Additive
-from models.base.registry import find, names
-from models.config import AttentionConfig
-from models.numerics import additive_energy, feed_forward_energy
+from models.core.config import AttentionConfig
+from models.core.numerics import additive_energy, feed_forward_energy
+from models.core.registry import find, names
 from tests.models.attention.formulas import FORMULAS
 from tests.models.mechanisms import BATCH, EQUAL_SIZES, FAMILIES, a_past, model_of, refused
 
@@ -78,7 +78,7 @@ def plain_energy(name: str, query: Tensor, keys: Tensor, energy: Tensor, *more: 
 def test_energies_and_gradients_are_those_of_the_formula_in_chunks_of_any_size(
     name: str, elements: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.numerics.CHUNK_ELEMENTS", elements)
+    monkeypatch.setattr("models.core.numerics.CHUNK_ELEMENTS", elements)
     torch.manual_seed(1)
     compute, shapes = ENERGIES[name]
     inputs = [(3 * torch.randn(shape)).double().requires_grad_() for shape in shapes]

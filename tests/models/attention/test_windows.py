@@ -10,8 +10,8 @@ import torch
 
 from models.attention.base import Attention
 from models.attention.windows import LocalMedian, LocalMonotonic, LocalPredictive
-from models.base.types import Memory
-from models.config import AttentionConfig
+from models.core.config import AttentionConfig
+from models.core.types import Memory
 from tests.models.attention.formulas import dot, times
 from tests.models.mechanisms import a_past
 

@@ -6,7 +6,7 @@ from importlib import metadata
 
 import pytest
 
-from models.base import errors
+from models.core import errors
 
 
 def test_it_names_packages_and_never_the_program_itself(monkeypatch: pytest.MonkeyPatch) -> None:

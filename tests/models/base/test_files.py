@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from attncli.data.streams import open_output
-from models.base import files
-from models.base.errors import ModelError
-from models.base.files import (
+from models.core import files
+from models.core.errors import ModelError
+from models.core.files import (
     is_leftover,
     open_append,
     remove_leftovers,
@@ -157,7 +157,7 @@ def test_an_output_follows_the_link_that_the_user_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        "from models.base.files import write_bytes\nwrite_bytes(out, data)\n",
+        "from models.core.files import write_bytes\nwrite_bytes(out, data)\n",
         "from attncli.data.streams import open_output\nwith open_output(out) as w: w(data)\n",
     ],
 )
@@ -176,7 +176,7 @@ def test_a_write_that_fails_names_the_file_and_leaves_the_old_one(
     command = [sys.executable, "-B", "-c", code, str(target)]  # -B: no compiled module is cut
     ended = subprocess.run(command, capture_output=True, text=True)
     last = ended.stderr.splitlines()[-1]
-    assert last.startswith("models.base.errors.") and f"cannot write {target}: " in last
+    assert last.startswith("models.core.errors.") and f"cannot write {target}: " in last
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from models.base import limits
-from models.base.limits import at_once, interruptible
+from models.core import limits
+from models.core.limits import at_once, interruptible
 
 
 def test_the_document_has_every_ceiling() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from attncli.training.settings.toml import from_toml
-from models.base.errors import ModelError
-from models.base.settings import parse_json, parse_toml
+from models.core.errors import ModelError
+from models.core.settings import parse_json, parse_toml
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "1" * 5000, "", "{"])

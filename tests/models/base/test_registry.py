@@ -15,15 +15,15 @@ import pytest
 import models
 from models import load
 from models.attention.base import Attention
-from models.base import registry
-from models.base.errors import ConfigurationError, ModelError
-from models.base.registry import TABLES, describe, find, location, names, source_name
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.catalogue.presets import PRESETS, model_config
-from models.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
-from models.families.captioner import ShowAttendTell
-from models.sources import check_source, find_source, source_of, vocabulary_sizes
+from models.core import registry
+from models.core.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
+from models.core.errors import ConfigurationError, ModelError
+from models.core.registry import TABLES, describe, find, location, names, source_name
+from models.core.sources import check_source, find_source, source_of, vocabulary_sizes
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
+from models.networks.captioner import ShowAttendTell
+from models.storage.presets import PRESETS, model_config
 
 ENTRIES = [(kind, name) for kind in TABLES for name in names(kind)]
 UNSOURCED: set[tuple[str, str]] = set()  # variants that come from no paper
@@ -72,14 +72,14 @@ def test_the_facade_lists_and_builds() -> None:
 def test_looking_at_the_zoo_imports_no_torch() -> None:
     code = """
 import sys
-import models, models.config, models.base.errors, models.base.registry
-import models.text.tokenizer, models.base.types
-import models.base.files, models.catalogue.presets
+import models, models.core.config, models.core.errors, models.core.registry
+import models.text.tokenizer, models.core.types
+import models.core.files, models.storage.presets
 for preset in models.list_models():
     models.info(preset)
-for kind in models.base.registry.TABLES:
-    for name in models.base.registry.names(kind):
-        models.base.registry.describe(kind, name)
+for kind in models.core.registry.TABLES:
+    for name in models.core.registry.names(kind):
+        models.core.registry.describe(kind, name)
 print(sorted({"torch", "numpy", "sentencepiece", "safetensors"} & set(sys.modules)))
 """
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

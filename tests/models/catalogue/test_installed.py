@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from models.base.errors import ModelError
-from models.catalogue import installed
-from models.catalogue.installed import default_model, find_model
+from models.core.errors import ModelError
+from models.storage import installed
+from models.storage.installed import default_model, find_model
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import torch
 
-from models.base.errors import ModelError
-from models.base.registry import names
-from models.base.settings import from_dict, limits_of, to_dict
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.catalogue.presets import PRESETS, model_config
-from models.config import ImageConfig, ModelConfig
-from models.sources import unused_settings, without_effect
+from models.core.config import ImageConfig, ModelConfig
+from models.core.errors import ModelError
+from models.core.registry import names
+from models.core.settings import from_dict, limits_of, to_dict
+from models.core.sources import unused_settings, without_effect
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
+from models.storage.presets import PRESETS, model_config
 from tests.models.small import VOCABULARY, hears, reads_images, small_config
 
 PRESET = {model_config(name).family: name for name in PRESETS}

@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch.nn.functional import conv2d, pad
 
-from models.base.errors import ModelError
-from models.config import ImageConfig
-from models.encoders.edgetpu import (
+from models.core.config import ImageConfig
+from models.core.errors import ModelError
+from models.networks.edgetpu import (
     MOBILENET_EDGETPU,
     Architecture,
     BlockSize,

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from models.base.errors import ModelError
-from models.base.registry import names
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.config import ModelConfig
-from models.encoders.image import ImageEncoder, identity, kind_of
-from models.encoders.recurrent import Cnn
+from models.core.config import ModelConfig
+from models.core.errors import ModelError
+from models.core.registry import names
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
+from models.networks.image_encoder import ImageEncoder, identity, kind_of
+from models.networks.recurrent_encoder import Cnn
 from tests.models.small import IMAGES, small_config
 
 

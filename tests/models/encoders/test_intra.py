@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.bundle import build
-from models.config import ModelConfig
-from models.encoders.recurrent import IntraRecurrence
+from models.core.config import ModelConfig
+from models.networks.bundle import build
+from models.networks.recurrent_encoder import IntraRecurrence
 from tests.models.mechanisms import BATCH, CLOSE, FAMILIES, SIZES
 from tests.models.small import VOCABULARY, small_config
 

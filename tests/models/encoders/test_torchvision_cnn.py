@@ -13,11 +13,11 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from models.base.errors import ModelError
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.config import ImageConfig
-from models.encoders.image import ImageEncoder, TorchvisionCnn, torchvision_models
+from models.core.config import ImageConfig
+from models.core.errors import ModelError
+from models.core.types import VocabularySizes
+from models.networks.bundle import build
+from models.networks.image_encoder import ImageEncoder, TorchvisionCnn, torchvision_models
 from models.storage.weights import fill, weights_of
 from tests.models.small import IMAGES, small_config
 

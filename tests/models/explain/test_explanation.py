@@ -12,7 +12,9 @@ from torch import Tensor
 
 from models import load_classifier
 from models.alignment.weights import encode, encoded_translation
-from models.base.errors import InputError
+from models.core.errors import InputError
+from models.engines.captioner import Captioner
+from models.engines.translator import Translator
 from models.explain import METHODS, ExplainOptions
 from models.explain.explanation import (
     SHARES,
@@ -27,8 +29,6 @@ from models.explain.explanation import (
     ranks,
 )
 from models.explain.subject import ImageSubject
-from models.inference.captioner import Captioner
-from models.inference.translator import Translator
 from tests.models.inference.test_erasure import noise
 
 SOURCE = "The dog sees a small house."

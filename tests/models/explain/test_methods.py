@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from models.attention.transformer import SelfAttention
-from models.base.registry import source_name
-from models.catalogue.presets import model_config
+from models.core.registry import source_name
+from models.engines.translator import Translator
 from models.explain import METHODS
 from models.explain.methods import (
     completeness_gaps,
@@ -27,7 +27,7 @@ from models.explain.methods import (
     with_residual,
 )
 from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
-from models.inference.translator import Translator
+from models.storage.presets import model_config
 from models.text.tokenizer import END
 from tests.models.small import CLASSIFIERS, TEXT_PRESETS, small_model, sources
 

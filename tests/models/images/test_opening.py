@@ -13,10 +13,10 @@ import pytest
 import torch
 from PIL import Image
 
-from models.base.errors import ModelError
-from models.base.limits import IMAGE_PIXELS
-from models.config import ImageConfig
-from models.images.opening import AVIF, FORMATS, open_image, to_square, to_tensor
+from models.core.config import ImageConfig
+from models.core.errors import ModelError
+from models.core.limits import IMAGE_PIXELS
+from models.signals.images import AVIF, FORMATS, open_image, to_square, to_tensor
 
 
 def scene(width: int = 64, height: int = 48) -> Image.Image:

@@ -15,9 +15,9 @@ from PIL import Image
 pytest.importorskip("transformers")
 
 from models import load_captioner
-from models.decoders.base import Wanted
+from models.engines.captioner import Captioner
 from models.importers.base import import_model, importer_of
-from models.inference.captioner import Captioner
+from models.networks.decoder import Wanted
 from models.text.tokenizer import END, START
 from tests.models.importers import published
 

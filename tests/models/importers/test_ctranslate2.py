@@ -18,11 +18,11 @@ import torch
 pytest.importorskip("ctranslate2")
 
 from models import load_translator
-from models.base.errors import ModelError
+from models.core.errors import ModelError
+from models.engines.ctranslate2_export import export
+from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.importers.base import import_model
-from models.inference.ctranslate2.export import export
-from models.inference.ctranslate2.translator import CTranslate2Translator
-from models.inference.search.batching import pad_pairs
+from models.search.batching import pad_pairs
 from models.text.tokenizer import END
 
 SENTENCES = ["The dog sees the cat.", "A woman reads.", "Maria laughed at our beach."]

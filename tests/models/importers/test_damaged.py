@@ -20,9 +20,9 @@ from safetensors.torch import load_file, save_file
 
 from attncli.jobs.installed import add
 from models import load_translator
-from models.base.errors import ModelError
-from models.catalogue.installed import user_folder
+from models.core.errors import ModelError
 from models.importers.base import import_model
+from models.storage.installed import user_folder
 from tests.forks import Program
 from tests.models.importers import published
 

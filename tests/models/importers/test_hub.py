@@ -18,7 +18,7 @@ pytest.importorskip("huggingface_hub")
 
 from huggingface_hub import constants
 
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 from models.importers.hub import fetch, is_hub_name
 
 SHA = "a" * 40

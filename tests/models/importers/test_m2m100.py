@@ -12,15 +12,15 @@ import torch
 
 pytest.importorskip("transformers")
 
+from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated
-from attncli.training.run.command_line import settings
 from attncli.training.settings.corpora import parse_corpus
 from models import load_translator
-from models.base.errors import ModelError
+from models.core.errors import ModelError
+from models.engines.ctranslate2_translator import CTranslate2Translator
+from models.engines.translator import Translator
 from models.importers.base import import_model, importer_of
-from models.inference.ctranslate2.translator import CTranslate2Translator
-from models.inference.search.batching import pad_pairs
-from models.inference.translator import Translator
+from models.search.batching import pad_pairs
 from tests.attncli.training.small import run
 from tests.models.importers import published
 

@@ -18,9 +18,9 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file, save_file
 
 from models import load_translator
+from models.engines.translator import Translator
 from models.importers.base import Importer, import_model, importer_of
-from models.inference.search.batching import pad_pairs
-from models.inference.translator import Translator
+from models.search.batching import pad_pairs
 from models.text.tokenizer import UNKNOWN
 from tests.models.importers import published
 

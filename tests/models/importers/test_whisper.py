@@ -13,18 +13,18 @@ import torch
 
 pytest.importorskip("transformers")
 
-from models.base.errors import ModelError
-from models.bundle import Bundle, read
-from models.config import AudioConfig
-from models.decoders.base import Wanted
+from models.core.config import AudioConfig
+from models.core.errors import ModelError
+from models.core.use_config import SearchConfig
+from models.engines.transcriber import Transcriber
+from models.engines.whisper import WhisperTranscriber
+from models.engines.whisper_engine import CTranslate2Whisper, TorchWhisper
+from models.engines.whisper_windows import Stream, WhisperTokens, Windows, window_features
 from models.importers.base import import_model, importer_of
-from models.inference.transcriber import Transcriber
-from models.inference.whisper.engine import CTranslate2Whisper, TorchWhisper
-from models.inference.whisper.transcriber import WhisperTranscriber
-from models.inference.whisper.windows import Stream, WhisperTokens, Windows, window_features
-from models.sound.reading import SampleArray
+from models.networks.bundle import Bundle, read
+from models.networks.decoder import Wanted
+from models.signals.recordings import SampleArray
 from models.text.tokenizer import END
-from models.use_config import SearchConfig
 from tests.models.importers import published
 
 RATE = 16_000
@@ -176,8 +176,8 @@ def test_a_long_recording_is_read_as_generate_reads_it(
         missing = published.SECONDS * 100 - part.shape[1]
         return torch.nn.functional.pad(part, (0, missing)).mT[None]
 
-    monkeypatch.setattr("models.inference.whisper.engine.window_features", features)
-    monkeypatch.setattr("models.inference.whisper.windows.TEMPERATURES", (0.0,))
+    monkeypatch.setattr("models.engines.whisper_engine.window_features", features)
+    monkeypatch.setattr("models.engines.whisper_windows.TEMPERATURES", (0.0,))
     result = both.theirs.generate(
         whole[None],
         attention_mask=torch.ones(1, 1150, dtype=torch.long),

@@ -17,17 +17,17 @@ from PIL import Image
 from torch import Tensor
 
 import models
-from models.base.errors import ModelError
-from models.base.types import Batch, VocabularySizes
-from models.bundle import Bundle, build, save, sizes_of
-from models.catalogue.presets import PRESETS
-from models.config import ModelConfig
-from models.encoders.image import pretrained_encoder
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.captioner import FEWEST, Caption, Captioner, in_parts, words
-from models.inference.translator import Translator
+from models.core.config import ModelConfig
+from models.core.errors import ModelError
+from models.core.types import Batch, VocabularySizes
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.engines.captioner import FEWEST, Caption, Captioner, in_parts, words
+from models.engines.translator import Translator
+from models.networks.bundle import Bundle, build, save, sizes_of
+from models.networks.encoder_decoder import EncoderDecoder
+from models.networks.image_encoder import pretrained_encoder
+from models.storage.presets import PRESETS
 from models.text.tokenizer import Tokenizer
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.mechanisms import always_sampled
 from tests.models.small import (
     FEATURES,

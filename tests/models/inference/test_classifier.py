@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from models import load, load_classifier, load_translator
-from models.base.errors import DamagedError, InputError, ModelError
-from models.base.types import LabelProbability
-from models.inference.classifier import Classifier
+from models.core.errors import DamagedError, InputError, ModelError
+from models.core.types import LabelProbability
+from models.engines.classifier import Classifier
 from models.storage.archive import extract_archive, write_archive
 from models.text.tokenizer import LABELS, LabelTokenizer, read_tokenizer
 from tests.attncli.labels import toy_rows

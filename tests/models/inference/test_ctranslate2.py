@@ -20,24 +20,24 @@ pytest.importorskip("ctranslate2")
 import ctranslate2
 import sentencepiece
 
-from attncli.embedded.grammar import Pair, generate
+from attncli.data.grammar import Pair, generate
 from attncli.shell.app import run
 from models import load_translator
-from models.base.errors import ConfigurationError, DamagedError, ModelError
-from models.base.types import Translation, VocabularySizes
-from models.bundle import Bundle, build, read, save
-from models.catalogue.installed import BOX
-from models.catalogue.presets import model_config
-from models.inference.ctranslate2 import cache
-from models.inference.ctranslate2.convert import read_weights
-from models.inference.ctranslate2.export import export
-from models.inference.ctranslate2.translator import CTranslate2Translator, Engine, obstacle
-from models.inference.search.batching import pad_pairs
-from models.inference.translator import Translator
+from models.core.errors import ConfigurationError, DamagedError, ModelError
+from models.core.types import Translation, VocabularySizes
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.engines import ctranslate2_cache as cache
+from models.engines.ctranslate2_convert import read_weights
+from models.engines.ctranslate2_export import export
+from models.engines.ctranslate2_translator import CTranslate2Translator, Engine, obstacle
+from models.engines.translator import Translator
+from models.networks.bundle import Bundle, build, read, save
+from models.search.batching import pad_pairs
+from models.storage.installed import BOX
+from models.storage.presets import model_config
 from models.storage.settings import WeightPrecision, read_settings
 from models.storage.weights import read_tensors
 from models.text.tokenizer import train
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import add_noise
 
 GRAMMAR = BOX / "grammar-en-de"
@@ -300,7 +300,7 @@ def test_translate_imports_nothing_large() -> None:
 
 
 def test_engine_options_that_cannot_be_combined_are_refused() -> None:
-    from attncli.tasks.translate.engine import TranslateOptions, open_text_model
+    from attncli.translate.engine import TranslateOptions, open_text_model
 
     with pytest.raises(ConfigurationError, match="method=sample"):
         sampled = TranslateOptions.read(["compute.backend=ctranslate2", "search.method=sample"])

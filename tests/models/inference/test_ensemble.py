@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.embedded.grammar import Pair
+from attncli.data.grammar import Pair
 from models import load_ensemble, load_translator
-from models.base.errors import ConfigurationError, InputError
-from models.bundle import Bundle, build, read, save, sizes_of
-from models.inference.search.batching import pad_pairs
-from models.inference.translator import EnsembleTranslator, Translator, mean_log_probs
+from models.core.errors import ConfigurationError, InputError
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.engines.translator import EnsembleTranslator, Translator, mean_log_probs
+from models.networks.bundle import Bundle, build, read, save, sizes_of
+from models.search.batching import pad_pairs
 from models.text.tokenizer import END, Tokenizer, train
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import add_noise, small_config
 
 TEXTS = ["The old dog sees a small house.", "He sleeps.", "", "The man runs and the dog sleeps."]

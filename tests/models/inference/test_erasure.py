@@ -10,10 +10,9 @@ import torch
 from PIL import Image, ImageChops
 from torch.nn.functional import adaptive_avg_pool2d
 
-from models.bundle import Bundle
-from models.images.opening import to_square
-from models.inference.captioner import Captioner
-from models.inference.erasure import (
+from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig
+from models.engines.captioner import Captioner
+from models.engines.erasure import (
     blurred,
     choose_map_head,
     erasure,
@@ -21,8 +20,9 @@ from models.inference.erasure import (
     region_losses,
     token_log_probs,
 )
+from models.networks.bundle import Bundle
+from models.signals.images import to_square
 from models.text.tokenizer import END
-from models.use_config import AlignConfig, SearchConfig, TokenizerConfig
 from tests.models.small import small_model
 
 

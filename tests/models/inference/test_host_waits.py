@@ -13,11 +13,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.base.types import Memory, select
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.beam import beam_search, best, ended, is_done, possible
+from models.core.types import Memory, select
+from models.core.use_config import SearchConfig
+from models.networks.encoder_decoder import EncoderDecoder
+from models.search.beam import beam_search, best, ended, is_done, possible
 from models.text.tokenizer import FIRST_OUTPUT
-from models.use_config import SearchConfig
 from tests.models.small import TEXT_PRESETS, hears, imaged, reads_images, small_model, sources
 
 META = torch.device("meta")

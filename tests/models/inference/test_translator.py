@@ -9,17 +9,17 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from attncli.embedded.grammar import Pair
+from attncli.data.grammar import Pair
 from models import load_translator
-from models.base.errors import ModelError
-from models.base.types import Translation
-from models.catalogue.installed import BOX, is_bundle
-from models.inference.search.batching import length_batches
-from models.inference.translator import Translator, translated_by
+from models.core.errors import ModelError
+from models.core.types import Translation
+from models.core.use_config import SearchConfig
+from models.engines.translator import Translator, translated_by
+from models.search.batching import length_batches
+from models.storage.installed import BOX, is_bundle
 from models.text.languages import Glossary, Term
 from models.text.tokenizer import END
 from models.text.units import Units
-from models.use_config import SearchConfig
 
 SAMPLE = SearchConfig(method="sample", nbest=3)
 

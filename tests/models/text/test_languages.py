@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.embedded.grammar import Pair
+from attncli.data.grammar import Pair
 from models import load_translator
 from models.alignment import align, align_translations
-from models.base.errors import ModelError
-from models.bundle import Bundle, build, save, sizes_of
-from models.catalogue.presets import model_config
-from models.inference.translator import EnsembleTranslator, Translator
+from models.core.errors import ModelError
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.engines.translator import EnsembleTranslator, Translator
+from models.networks.bundle import Bundle, build, save, sizes_of
+from models.storage.presets import model_config
 from models.text.languages import (
     check_direction,
     is_zero_shot,
@@ -23,7 +24,6 @@ from models.text.languages import (
     pivot,
 )
 from models.text.tokenizer import END, Tokenizer, train
-from models.use_config import SearchConfig, TokenizerConfig
 from tests.models.small import add_noise
 
 CONFIG = TokenizerConfig(

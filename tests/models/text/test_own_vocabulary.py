@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.embedded.grammar import generate
-from models.base.errors import ModelError
+from attncli.data.grammar import generate
+from models.core.errors import ModelError
+from models.core.use_config import TOKEN_KINDS, TokenizerConfig
 from models.text.tokenizer import (
     END,
     LabelTokenizer,
@@ -18,7 +19,6 @@ from models.text.tokenizer import (
     with_new_tokens,
 )
 from models.text.vocabulary import own_kind
-from models.use_config import TOKEN_KINDS, TokenizerConfig
 
 TEXTS = [pair.source for pair in generate(80)]
 STRANGE = ["", "  two  spaces ", "Ω ≤ 7\u00a0kg", "naïve zebra"]

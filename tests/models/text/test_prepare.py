@@ -9,10 +9,11 @@ import pytest
 
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line
-from attncli.tasks.translate.engine import TranslateOptions
-from models.base.errors import InputError
-from models.bundle import Bundle, read, save
-from models.inference.translator import Translator
+from attncli.translate.engine import TranslateOptions
+from models.core.errors import InputError
+from models.core.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
+from models.engines.translator import Translator
+from models.networks.bundle import Bundle, read, save
 from models.text.normalise import (
     check_untokenised,
     composed,
@@ -24,7 +25,6 @@ from models.text.normalise import (
     prepared,
     sentence_case,
 )
-from models.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
 from tests.upper_model import Upper
 
 USUAL = TranslateOptions()

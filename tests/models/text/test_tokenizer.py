@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli.embedded.grammar import Pair
-from models.base.errors import ModelError
+from attncli.data.grammar import Pair
+from models.core.errors import ModelError
+from models.core.use_config import TOKEN_KINDS, TokenizerConfig
 from models.text.tokenizer import END, NEVER_OUTPUT, UNKNOWN, Tokenizer, train
-from models.use_config import TOKEN_KINDS, TokenizerConfig
 
 TEXTS = [
     "The old dog sees a small house.",

@@ -9,10 +9,11 @@ from collections import Counter
 import pytest
 import torch
 
-from attncli.embedded.grammar import Pair
+from attncli.data.grammar import Pair
 from models.alignment.weights import pooled
-from models.base.errors import ModelError
-from models.decoders.base import shifted
+from models.core.errors import ModelError
+from models.core.use_config import TokenizerConfig
+from models.networks.decoder import shifted
 from models.text.tokenizer import Tokenizer, train
 from models.text.units import (
     SubwordSampler,
@@ -23,7 +24,6 @@ from models.text.units import (
     units,
     without_marks,
 )
-from models.use_config import TokenizerConfig
 
 TEXTS = [
     "The dog sees.",

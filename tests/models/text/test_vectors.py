@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 from models.text.vectors import _hash, read_vectors
 
 SIZE = 4

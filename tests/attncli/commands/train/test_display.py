@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.commands.train.run import Display
+from attncli.commands.train_run import Display
 from attncli.training.interfaces import Evaluated, Scores, Started, Stepped
 from attncli.training.settings.config import TrainConfig
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan, gather
-from attncli.data.images.captions import (
+from attncli.data.captions import (
     Captioned,
     CaptionExamples,
     ImageInputs,
@@ -22,13 +22,13 @@ from attncli.data.images.captions import (
     styled,
 )
 from attncli.data.tokens import Side
-from models.base.errors import ModelError
-from models.bundle import build, sizes_of
-from models.catalogue.presets import model_config
-from models.config import AttentionLossConfig
-from models.losses import AttentionLoss
+from models.core.config import AttentionLossConfig
+from models.core.errors import ModelError
+from models.core.use_config import TokenizerConfig
+from models.networks.bundle import build, sizes_of
+from models.networks.losses import AttentionLoss
+from models.storage.presets import model_config
 from models.text.tokenizer import train
-from models.use_config import TokenizerConfig
 from tests.attncli.files import write
 
 TWO = [

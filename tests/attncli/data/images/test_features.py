@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.data.images.features import FeatureCache, RowKind, cache_folder
-from attncli.data.images.named import content_hash
-from models.base.errors import ModelError
+from attncli.data.image_features import FeatureCache, RowKind, cache_folder
+from attncli.data.named_files import content_hash
+from models.core.errors import ModelError
 
 KIND = RowKind((3, 2), "float16", "a test")
 KEYS = [content_hash(bytes([n])) for n in range(6)]

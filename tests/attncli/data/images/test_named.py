@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from attncli.data.images.named import is_alone, named_images, open_images
-from models.base.errors import InputError, ModelError
-from models.images.opening import open_image
+from attncli.data.named_files import is_alone, named_images, open_images
+from models.core.errors import InputError, ModelError
+from models.signals.images import open_image
 from tests.attncli.command_line import Attn
 
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"  # the beginning of a file

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.data.text.alignments import (
+from attncli.data.alignments import (
     PairLinks,
     cell_links,
     read_external_alignments,
@@ -15,7 +15,7 @@ from attncli.data.text.alignments import (
     target_weights,
     token_links,
 )
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 from models.text.tokenizer import Tokenizer
 from models.text.units import units
 from tests.attncli.files import write

@@ -17,9 +17,7 @@ import pytest
 import zstandard
 
 from attncli.data import lines as data_lines
-from attncli.data.lines import open_text
-from attncli.data.streams import BLOCK, check_files, check_inputs
-from attncli.data.text.corpus import (
+from attncli.data.corpus import (
     LEAST,
     MOST,
     CorpusPair,
@@ -28,10 +26,12 @@ from attncli.data.text.corpus import (
     read_pairs,
     reference_columns,
 )
-from attncli.tasks.translate.training.data import pairs_of, split_dev
-from attncli.tasks.translate.training.settings import TextData
+from attncli.data.lines import open_text
+from attncli.data.streams import BLOCK, check_files, check_inputs
 from attncli.training.pairs import sampled_lines
-from models.base.errors import ModelError
+from attncli.translate.data import pairs_of, split_dev
+from attncli.translate.settings import TextData
+from models.core.errors import ModelError
 from tests.attncli.files import write
 
 SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00pzst"  # a zstd frame that holds no content

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.data.text.mixture import (
+from attncli.data.grammar import Pair
+from attncli.data.mixture import (
     Direction,
     Mixture,
     Variation,
@@ -19,9 +20,8 @@ from attncli.data.text.mixture import (
     without_final_mark,
 )
 from attncli.data.tokens import read_pairs, write_pairs
-from attncli.embedded.grammar import Pair
+from models.core.use_config import TokenizerConfig
 from models.text.tokenizer import END, Tokenizer, train
-from models.use_config import TokenizerConfig
 
 Mixed = Callable[..., Mixture]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.text import tables
-from attncli.data.text.corpus import read_pairs
-from attncli.data.text.tables import LabelledText, check_order, read_glossary, read_labelled
-from models.base.errors import InputError, ModelError
+from attncli.data import tables
+from attncli.data.corpus import read_pairs
+from attncli.data.tables import LabelledText, check_order, read_glossary, read_labelled
+from models.core.errors import InputError, ModelError
 
 
 @pytest.mark.parametrize("line", ["dog", "dog\t", "\tHund", "dog\tHund\tm"])

@@ -8,8 +8,8 @@ from unicodedata import category
 import numpy
 import pytest
 
-from attncli.data.panels import AlignedPair, Panel
-from attncli.render.alignment.writers import heat_maps
+from attncli.render.alignment_writers import heat_maps
+from attncli.task.panels import AlignedPair, Panel
 from attncli.terminal.messages import TRUE_COLOUR, Screen, fitted, padded, width, without_controls
 
 ESCAPE = re.compile("\x1b\\[[0-9;]*m")

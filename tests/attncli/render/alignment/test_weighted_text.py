@@ -7,10 +7,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from attncli.data.panels import WeightedText, WeightRow
-from attncli.render.alignment.data import shade
-from attncli.render.alignment.figures import GAP, LINE, MARGIN, ROOM, laid_out, undrawable
-from attncli.render.alignment.weighted_text import written
+from attncli.render.alignment import shade
+from attncli.render.figures import GAP, LINE, MARGIN, ROOM, laid_out, undrawable
+from attncli.render.weighted_text import written
+from attncli.task.panels import WeightedText, WeightRow
 
 ONE = WeightedText(3, ("play", "<jazz>", "&"), (WeightRow("", (0.2, 0.4, 0.0)),), "music (98 %)")
 HEADS = ONE._replace(rows=(WeightRow("head 1", (1.0, 0, 0)), WeightRow("head 2", (0, 0, 1.0))))

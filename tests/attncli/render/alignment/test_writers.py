@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.panels import AlignedPair, Panel
-from attncli.data.text.alignments import read_links
-from attncli.render.alignment.data import LINK
-from attncli.render.alignment.figures import undrawable
-from attncli.render.alignment.writers import FORMATS, Style, format_of, written
-from models.base.errors import ModelError
+from attncli.data.alignments import read_links
+from attncli.render.alignment import LINK
+from attncli.render.alignment_writers import FORMATS, Style, format_of, written
+from attncli.render.figures import undrawable
+from attncli.task.panels import AlignedPair, Panel
+from models.core.errors import ModelError
 
 WEIGHTS = numpy.array([[0.9, 0.1], [0.25, 0.75], [0.5, 0.0]])
 HEADS = numpy.stack([numpy.stack([WEIGHTS, 1 - WEIGHTS])] * 3)  # (3, 2, J, I)

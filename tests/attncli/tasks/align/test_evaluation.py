@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.text.alignments import PairLinks
-from attncli.embedded.grammar import Pair
+from attncli.data.alignments import PairLinks
+from attncli.data.grammar import Pair
 from attncli.scoring.sequences import score_alignments
 from models.alignment import align
-from models.inference.translator import Translator
+from models.engines.translator import Translator
 from tests.attncli.command_line import Attn
 from tests.attncli.files import write
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.text.corpus import pair_of
-from attncli.embedded.grammar import Pair
+from attncli.data.corpus import pair_of
+from attncli.data.grammar import Pair
 from attncli.faithful.result import Line
 from attncli.options.line_streams import numbers
 from models.alignment import AlignConfig, align, head_weights
-from models.inference.translator import Translator
+from models.engines.translator import Translator
 from tests.attncli.command_line import Attn
 
 

@@ -13,9 +13,9 @@ from PIL import Image
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import caption_scores
 from models import load_captioner
-from models.images.opening import open_image
-from models.inference.captioner import Captioner
-from models.use_config import SearchConfig
+from models.core.use_config import SearchConfig
+from models.engines.captioner import Captioner
+from models.signals.images import open_image
 from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.files import write
 

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 from PIL import Image
 
-from attncli.data.images.named import ImageFile
+from attncli.caption.images import CaptionRunner, CaptionStatistics, ImageOpener, PixelBudget
+from attncli.caption.writers import CaptionedImage
+from attncli.data.named_files import ImageFile
 from attncli.render.image_maps import AttentionMaps
-from attncli.tasks.caption.images import CaptionRunner, CaptionStatistics, ImageOpener, PixelBudget
-from attncli.tasks.caption.writers import CaptionedImage
 from models import load_captioner
-from models.base.types import Hypothesis
-from models.config import ImageConfig
-from models.inference.captioner import Captioner
+from models.core.config import ImageConfig
+from models.core.types import Hypothesis
+from models.engines.captioner import Captioner
 
 
 def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedImage:

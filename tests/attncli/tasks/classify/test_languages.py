@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attncli.tasks.classify.languages import judged
+from attncli.classify.languages import judged
 
 
 def test_a_short_text_is_judged_with_the_others_and_a_long_one_alone() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from attncli.faithful.result import TranslatedLine
-from attncli.tasks.translate.runner import TranslateRunner
+from attncli.translate.runner import TranslateRunner
 from models import load_translator
-from models.base.types import EMPTY, Translation
-from models.catalogue.installed import BOX, is_bundle
+from models.core.types import EMPTY, Translation
 from models.explain import METHODS
+from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
 
 TASK = ("explain", "--device", "cpu", "-m")

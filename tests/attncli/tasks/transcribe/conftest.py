@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.embedded import tones
-from models.base.types import VocabularySizes
-from models.bundle import Bundle, build, save
-from models.catalogue.presets import model_config
+from attncli.data import tones
+from models.core.types import VocabularySizes
+from models.core.use_config import SearchConfig, TokenizerConfig
+from models.networks.bundle import Bundle, build, save
+from models.storage.presets import model_config
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as learn
-from models.use_config import SearchConfig, TokenizerConfig
 
 pytest.importorskip("soundfile")
 

@@ -15,9 +15,9 @@ import torch
 
 import attncli
 from models import load_transcriber
-from models.inference.transcriber import Transcriber, word_spans
-from models.sound.features import log_mel
-from models.sound.reading import SampleArray, read_sound
+from models.engines.transcriber import Transcriber, word_spans
+from models.signals.recordings import SampleArray, read_sound
+from models.signals.sound_features import log_mel
 from tests.attncli.command_line import Attn
 
 TASK = ("transcribe", "-m")
@@ -112,8 +112,8 @@ def test_formats_have_the_words_with_their_times(
 def test_a_long_recording_is_the_sum_of_its_pieces(
     speech_model: Path, wavs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.inference.transcriber.PIECE", 1.0)
-    monkeypatch.setattr("models.inference.transcriber.BATCH_PIECES", 2)
+    monkeypatch.setattr("models.engines.transcriber.PIECE", 1.0)
+    monkeypatch.setattr("models.engines.transcriber.BATCH_PIECES", 2)
     transcriber = Transcriber.read(speech_model)
     sound = torch.cat([read_sound(wavs / f"dev{n}.wav", 8000) for n in range(3)])
     found = transcriber.transcribe(SampleArray(sound, 8000), times=True)

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
+from attncli.data import tones
 from attncli.data.recordings import SoundExamples, range_of, read_transcripts
-from attncli.embedded import tones
 from attncli.jobs.train import train
-from attncli.training.run.configuration import run_config
+from attncli.training.configuration import run_config
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
-from models.base.errors import ModelError
-from models.base.types import VocabularySizes
-from models.bundle import build
-from models.sound.features import log_mel
-from models.use_config import SearchConfig
+from models.core.errors import ModelError
+from models.core.types import VocabularySizes
+from models.core.use_config import SearchConfig
+from models.networks.bundle import build
+from models.signals.sound_features import log_mel
 
 pytest.importorskip("soundfile")
 SMALL = (

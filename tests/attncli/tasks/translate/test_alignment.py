@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from attncli.align.pairs import aligner_of
 from attncli.faithful.result import Line
-from attncli.tasks.align.pairs import aligner_of
-from attncli.tasks.translate.alignment import with_alignments
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.lines import translate_lines
+from attncli.translate.alignment import with_alignments
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.lines import translate_lines
 from models.alignment import align_translations
-from models.inference.translator import Translator
+from models.engines.translator import Translator
 from tests.attncli.command_line import Attn
 
 TEXT = "The dog sees a house."

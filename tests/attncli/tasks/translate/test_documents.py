@@ -16,9 +16,9 @@ from attncli.documents.document import DocumentOptions
 from attncli.faithful.checks import Check
 from attncli.faithful.result import TranslatedLine
 from attncli.shell.app import run
-from attncli.tasks.translate import documents
-from attncli.tasks.translate import engine as engines
-from models.base.types import EMPTY, Translation
+from attncli.translate import documents
+from attncli.translate import engine as engines
+from models.core.types import EMPTY, Translation
 from tests.upper_model import opened
 
 SRT = b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>a dog</i>\r\n"

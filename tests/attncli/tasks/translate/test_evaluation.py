@@ -11,17 +11,17 @@ import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest, Result
 
-from attncli.data.text.corpus import read_pairs
+from attncli.data.corpus import read_pairs
 from attncli.scoring import translations as scoring
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring
-from attncli.tasks.translate import engine as engines
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.evaluation import evaluate_texts, evaluation_set, translate_test_set
-from attncli.tasks.translate.runner import TranslateRunner
-from models.base.errors import ModelError
-from models.base.types import Hypothesis, Translation
-from models.use_config import SearchConfig
+from attncli.translate import engine as engines
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.evaluation import evaluate_texts, evaluation_set, translate_test_set
+from attncli.translate.runner import TranslateRunner
+from models.core.errors import ModelError
+from models.core.types import Hypothesis, Translation
+from models.core.use_config import SearchConfig
 from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.files import write
 from tests.upper_model import Upper, opened

@@ -13,11 +13,11 @@ import pytest
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.render.rows import RowLayout
 from attncli.shell.app import run
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.writers import OutputReport, rendered
-from models.base.types import Hypothesis, Translation
-from models.use_config import SearchConfig
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.lines import translate_lines
+from attncli.translate.writers import OutputReport, rendered
+from models.core.types import Hypothesis, Translation
+from models.core.use_config import SearchConfig
 from tests.attncli.faithful.small import one_to_one
 from tests.upper_model import Upper
 
@@ -248,7 +248,7 @@ def test_a_given_translation_is_checked(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_plain_lines_need_no_torch() -> None:
-    code = "import sys, attncli.tasks.translate.runner, models.inference.ctranslate2.translator\n"
+    code = "import sys, attncli.translate.runner, models.engines.ctranslate2_translator\n"
     code += "assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 

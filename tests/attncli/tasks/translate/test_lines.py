@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from attncli.classify.languages import LineLanguages
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.split import split
-from attncli.tasks.classify.languages import LineLanguages
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.lines import translate_lines
-from attncli.tasks.translate.runner import TranslateRunner
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.lines import translate_lines
+from attncli.translate.runner import TranslateRunner
 from models import load_classifier
-from models.base.errors import ModelError
-from models.base.types import Hypothesis, Translation
-from models.use_config import SearchConfig
+from models.core.errors import ModelError
+from models.core.types import Hypothesis, Translation
+from models.core.use_config import SearchConfig
 from tests.attncli.command_line import Attn
 from tests.upper_model import Upper
 

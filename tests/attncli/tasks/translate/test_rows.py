@@ -14,13 +14,13 @@ import pytest
 import torch
 
 from attncli import load
-from attncli.tasks.translate.training.rows import row_images
-from attncli.training.run.command_line import settings
+from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
+from attncli.translate.rows import row_images
 from models import load_ensemble, load_translator
-from models.base.errors import ModelError
-from models.encoders.image import SmallCnn
-from models.inference.row_translator import RowTranslator
+from models.core.errors import ModelError
+from models.engines.row_translator import RowTranslator
+from models.networks.image_encoder import SmallCnn
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import assert_stops_change_nothing, run
 from tests.attncli.training.small_captions import COLOURS, PLACES, fill, image

@@ -8,13 +8,13 @@ from random import Random
 from attncli.faithful.parse import count
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.spans import TokenWeights
-from attncli.tasks.translate.alignment import AlignTranslations, token_weights
-from attncli.tasks.translate.engine import TranslateOptions
-from attncli.tasks.translate.lines import translate_lines
-from models.base.types import Translation
-from models.inference.text_translator import TextTranslator
-from models.inference.translator import Translator
-from models.use_config import SearchConfig
+from attncli.translate.alignment import AlignTranslations, token_weights
+from attncli.translate.engine import TranslateOptions
+from attncli.translate.lines import translate_lines
+from models.core.types import Translation
+from models.core.use_config import SearchConfig
+from models.engines.text_translator import TextTranslator
+from models.engines.translator import Translator
 from tests.attncli.faithful.small import line, one_to_one
 from tests.upper_model import Upper
 

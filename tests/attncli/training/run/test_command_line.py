@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from attncli.commands.train.command import default_folder
-from attncli.commands.train.options import spread
-from attncli.commands.train.run import Stop, memory_advice, stopping
-from attncli.tasks.translate.training.settings import TextData
-from attncli.training.run.command_line import settings
-from attncli.training.run.configuration import check_buildable, run_config
+from attncli.commands.train import default_folder
+from attncli.commands.train_options import spread
+from attncli.commands.train_run import Stop, memory_advice, stopping
+from attncli.training.command_line import settings
+from attncli.training.configuration import check_buildable, run_config
+from attncli.training.folder import differences
 from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
 from attncli.training.settings.schedule import learning_rate
 from attncli.training.settings.toml import from_toml, to_toml
 from attncli.training.sources import training_source
-from attncli.training.storage.folder import differences
-from models.base.errors import ModelError
-from models.base.registry import source_name
-from models.catalogue.presets import PRESETS, model_config
+from attncli.translate.settings import TextData
+from models.core.errors import ModelError
+from models.core.registry import source_name
+from models.storage.presets import PRESETS, model_config
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, write_texts
 

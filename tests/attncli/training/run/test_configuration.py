@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 import torch
 
+from attncli.caption import data as image_data
 from attncli.jobs.train import train
-from attncli.tasks.caption.training import data as image_data
-from attncli.training.run.command_line import settings
-from attncli.training.run.configuration import check_buildable, start_advice
+from attncli.training.command_line import settings
+from attncli.training.configuration import check_buildable, start_advice
 from attncli.training.settings.config import RunConfig
-from models.base.errors import ModelError
-from models.catalogue.installed import BOX, DEFAULTS
-from models.config import ImageConfig, ModelConfig
-from models.encoders import edgetpu
-from models.encoders.image import ImageEncoder
-from models.inference.captioner import Captioner
+from models.core.config import ImageConfig, ModelConfig
+from models.core.errors import ModelError
+from models.engines.captioner import Captioner
+from models.networks import edgetpu
+from models.networks.image_encoder import ImageEncoder
+from models.storage.installed import BOX, DEFAULTS
 from tests.attncli.training.small_captions import Files, small_config
 
 SHIPPED = BOX / DEFAULTS["caption"]

@@ -13,20 +13,20 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan
+from attncli.training.fit import LONGER, due, judged, limit_reached, short_run, watch
 from attncli.training.interfaces import Scores, Stepped, UpdateBatch
-from attncli.training.run.fit import LONGER, due, judged, limit_reached, short_run, watch
-from attncli.training.run.run import fresh_state
-from attncli.training.run.saving import averaged
+from attncli.training.log import add_update, interval_record
+from attncli.training.precision import GROW
+from attncli.training.run import fresh_state
+from attncli.training.saving import averaged
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import training_source
-from attncli.training.storage.log import add_update, interval_record
-from attncli.training.storage.state import Counters, State, content, restore, to_bytes
-from attncli.training.updates.precision import GROW
-from attncli.training.updates.stepper import Stepper
-from models.base.errors import ModelError
-from models.base.files import write_bytes
-from models.base.settings import overridden
+from attncli.training.state import Counters, State, content, restore, to_bytes
+from attncli.training.stepper import Stepper
+from models.core.errors import ModelError
+from models.core.files import write_bytes
+from models.core.settings import overridden
 from models.storage.weights import weights_of
 from tests.attncli.training.small import small_config, write_texts
 

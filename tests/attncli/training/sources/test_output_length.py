@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attncli.training.sources import fit_limits
-from models.use_config import SearchConfig
+from models.core.use_config import SearchConfig
 
 DEFAULT = SearchConfig()
 SOURCES = np.arange(1, 80)

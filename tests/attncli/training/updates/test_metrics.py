@@ -10,12 +10,12 @@ import pytest
 
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring, score
-from attncli.tasks.translate.training.dev import DevTexts
+from attncli.training.command_line import settings
+from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import Evaluated, FinalModel, Scores, Started
-from attncli.training.run.command_line import settings
+from attncli.training.metrics import METRICS, described, metric_for, value_of
 from attncli.training.settings.config import TrainConfig
-from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.updates.metrics import METRICS, described, metric_for, value_of
+from attncli.translate.dev import DevTexts
 from tests.attncli.training.small import run
 
 WORDS = ["red", "blue", "green", "black", "white", "grey", "pink", "brown"]

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from attncli.training import precision
+from attncli.training.configuration import run_config
+from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import Interrupted, Started
-from attncli.training.run.configuration import run_config
+from attncli.training.precision import chosen_precision
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.storage.folder import RunFolder, read_config
-from attncli.training.updates import precision
-from attncli.training.updates.precision import chosen_precision
-from models.config import ModelConfig
+from models.core.config import ModelConfig
 from tests.attncli.training.small import after, outcome, run, small_config, write_texts
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")

@@ -11,17 +11,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.base.errors import ModelError
-from models.base.registry import source_name
-from models.base.settings import limits_of
-from models.base.types import Batch, Memory, select
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.beam import BLOCK, best, is_done, search
-from models.inference.search.hypotheses import Finished
-from models.inference.search.sampling import sample_tokens
-from models.inference.translator import Translator
+from models.core.errors import ModelError
+from models.core.registry import source_name
+from models.core.settings import limits_of
+from models.core.types import Batch, Memory, select
+from models.core.use_config import SearchConfig
+from models.engines.translator import Translator
+from models.networks.encoder_decoder import EncoderDecoder
+from models.search.beam import BLOCK, best, is_done, search
+from models.search.hypotheses import Finished
+from models.search.sampling import sample_tokens
 from models.text.tokenizer import END, NEVER_OUTPUT, START
-from models.use_config import SearchConfig
 from tests.models.small import (
     FIRST_WORD,
     TEXT_PRESETS,

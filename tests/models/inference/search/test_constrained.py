@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from models.base.errors import ConfigurationError
-from models.inference.search.constrained import (
+from models.core.errors import ConfigurationError
+from models.core.use_config import SearchConfig
+from models.engines.translator import Translator
+from models.search.constrained import (
     ConstraintProgress,
     RequiredPhrase,
     constrained_search,
     contains,
 )
-from models.inference.search.hypotheses import Finished
-from models.inference.translator import Translator
+from models.search.hypotheses import Finished
 from models.text.languages import Glossary, Term
-from models.use_config import SearchConfig
 from tests.models.inference.search.test_beam import (
     WORDS,
     agree,

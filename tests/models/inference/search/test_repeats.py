@@ -12,25 +12,25 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.base.errors import ConfigurationError
-from models.base.limits import OUTPUT_TOKENS
-from models.base.types import Hypothesis
-from models.inference.ctranslate2.translator import CTranslate2Translator
-from models.inference.search.hypotheses import (
+from models.core.errors import ConfigurationError
+from models.core.limits import OUTPUT_TOKENS
+from models.core.types import Hypothesis
+from models.core.use_config import SearchConfig
+from models.engines.ctranslate2_translator import CTranslate2Translator
+from models.engines.translator import Translator
+from models.search.hypotheses import (
     caption_limit,
     check_search,
     length_limit,
     length_penalty,
 )
-from models.inference.search.repeats import (
+from models.search.repeats import (
     Repetition,
     different_texts,
     log_probs_of,
     merged,
     repetition,
 )
-from models.inference.translator import Translator
-from models.use_config import SearchConfig
 
 TEXTS = ["the dog", "a red house and the old dog"]
 LONG: dict[str, Any] = {

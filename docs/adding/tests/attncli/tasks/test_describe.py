@@ -8,7 +8,7 @@ import pytest
 from attncli import load
 from attncli.shell import app
 from models import load_captioner
-from models.base.errors import ModelError
+from models.core.errors import ModelError
 
 NAMES = ("left", "middle", "right")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from attncli.data.text.alignments import with_end_mark
-from attncli.tasks.align.training.alignment_layer import cross_entropy
+from attncli.align.alignment_layer import cross_entropy
+from attncli.data.alignments import with_end_mark
 from models.text.tokenizer import END
 from tests.models.small import pairs
 

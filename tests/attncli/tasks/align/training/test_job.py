@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.text.alignments import PairLinks
-from attncli.embedded.grammar import generate
+from attncli.align import training as job
+from attncli.align.training import AlignerRun
+from attncli.data.alignments import PairLinks
+from attncli.data.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from attncli.shell.app import run
-from attncli.tasks.align.training import job
-from attncli.tasks.align.training.job import AlignerRun
 from models import load_translator
 from models.alignment import AlignConfig, align, align_translations, diagonal
 from models.alignment.align import statistical_aligner
 from models.alignment.hmm import link_probabilities
-from models.base.errors import ModelError
-from models.inference.translator import Translator
+from models.core.errors import ModelError
+from models.engines.translator import Translator
 from models.storage.archive import extract_archive, write_archive
 
 PAIRS = list(generate(240))

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from attncli.training.settings.config import RunConfig
-from models.base.errors import ModelError
-from models.inference.captioner import Captioner
+from models.core.errors import ModelError
+from models.engines.captioner import Captioner
 from tests.attncli.training.small import run
 from tests.attncli.training.small_captions import Files, small_config
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
+from attncli.caption.data import load
+from attncli.caption.dev import SelfCritical, likelihoods
 from attncli.data.batching import epoch_plan, gather
-from attncli.tasks.caption.training.data import load
-from attncli.tasks.caption.training.dev import SelfCritical, likelihoods
 from attncli.training.interfaces import UpdateBatch
-from attncli.training.run.run import fresh_state
-from attncli.training.updates.stepper import Stepper
-from models.base.types import Batch, Memory
-from models.families.encoder_decoder import EncoderDecoder
-from models.inference.search.batching import pad, teacher_forcing_batch
+from attncli.training.run import fresh_state
+from attncli.training.stepper import Stepper
+from models.core.types import Batch, Memory
+from models.core.use_config import SearchConfig
+from models.networks.encoder_decoder import EncoderDecoder
+from models.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
-from models.use_config import SearchConfig
 from tests.attncli.training.small_captions import PATCHES, small_config, write_images
 
 CPU = torch.device("cpu")

@@ -1,0 +1,260 @@
+"""``attn align``."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from attncli.align.pairs import AlignOptions, AlignRunner, empty
+from attncli.bulk.job import BulkJob, BulkTask
+from attncli.data.alignments import read_external_alignments
+from attncli.data.corpus import PairLine, pair_of, pairs_of_files
+from attncli.data.lines import input_chunks
+from attncli.data.streams import check_inputs, check_output, open_input, open_output
+from attncli.faithful.result import Line
+from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
+from attncli.options.settings import SetOption
+from attncli.options.shared import MODEL, Device, From, Threads, To
+from attncli.render.alignment import linked
+from attncli.render.alignment_writers import FORMATS, FormatName, Style, format_of, written
+from attncli.task.panels import AlignedPair
+from attncli.terminal import console
+from attncli.terminal.messages import counted, current_screen
+from models.core.errors import ConfigurationError, ModelError
+
+LINKS = "pharaoh"  # format without --format
+
+# A run of ``attn align``: align pairs or read alignments, write and draw them.
+
+
+def with_external_alignments(
+    chunks: Iterator[list[PairLine]],
+    models: Sequence[Path],
+    options: AlignOptions,
+    paths: Sequence[Path],
+) -> Iterator[list[AlignedPair]]:
+    """Yield external alignments, together with those of the models if some are given."""
+    pairs = list(itertools.chain.from_iterable(chunks))
+    lengths = [(len(pair.source.split()), len(pair.target.split())) for pair in pairs]
+    external = [read_external_alignments(path, lengths) for path in paths]
+    for path, (_, note) in zip(paths, external, strict=True):
+        if note:
+            options.messages.say(f"{path.name}: {note}")
+    if models:
+        [aligned] = AlignRunner.open(models, options, named=True).run([pairs])
+    else:
+        aligned = [empty(pair)._replace(panels=()) for pair in pairs]
+    panels = zip(*(found for found, _ in external), strict=True)
+    yield [
+        pair._replace(panels=(*pair.panels, *others))
+        for pair, others in zip(aligned, panels, strict=True)
+    ]
+
+
+@contextmanager
+def pair_source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
+    """Open sentence pairs: two files, one file of both, or standard input."""
+    if len(files) == 2:
+        yield pairs_of_files(*files)
+        return
+    with open_input(files[0] if files else None) as stream:
+        chunks = input_chunks(stream, "source ||| target")
+        yield ([pair_of(line) for line in chunk] for chunk in chunks)
+
+
+def write_all(
+    aligned: Iterable[list[AlignedPair]],
+    format: str | None,
+    path: Path | None,
+    style: Style,
+    drawing: Drawing,
+    *,
+    show: bool,
+) -> int:
+    """Write lines as they finish and documents at the end; return the number of refused pairs.
+
+    format: None for heat maps alone.
+    """
+    picture, count, refused = Picture(drawing), 0, 0
+    kept: list[AlignedPair] = []  # of a document
+    with (
+        open_output(path) as write,
+        console.progress("aligning", shown=path is not None) as advance,
+    ):
+        for chunk in aligned:
+            if format and FORMATS[format].document:
+                kept += chunk
+            elif format:
+                write(written(chunk, format, style))
+            if show:
+                chosen = list(filter(drawing.wants, chunk))
+                sys.stdout.buffer.write(written(chosen, "terminal", style))
+                sys.stdout.flush()
+            picture.take(chunk)
+            bad = [pair for pair in chunk if pair.note]
+            for pair in bad:
+                console.warn(f"pair {pair.number} is {pair.note}; not aligned")
+            refused += len(bad)
+            count += len(chunk)
+            advance(count, counted(count, "pair"))
+        if format and FORMATS[format].document:
+            write(written(kept, format, style))
+    picture.draw()
+    return refused
+
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Source and target, or one file of both; without files, standard input."),
+]
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Model: its name (`attn models` lists them) or the folder of a run or bundle; without "
+        "it, the model shipped for text. Not needed with --hypotheses. Given again: the heat maps "
+        "of the models are drawn side by side.",
+    ),
+]
+ReverseModel = Annotated[
+    Path | None,
+    typer.Option(help="A model from target to source; the links of both are symmetrised."),
+]
+FormatOption = Annotated[
+    FormatName | None,
+    typer.Option(
+        "--format", help="Output format. Default: by the file name of -o, otherwise pharaoh."
+    ),
+]
+Show = Annotated[bool, typer.Option("--show", help="Draw heat maps in the terminal.")]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option(help="Also draw heat maps into a file: .svg, .png, .pdf, .html; .npz: arrays."),
+]
+Hypotheses = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL "
+        "or Marian's. May be repeated."
+    ),
+]
+Set = Annotated[list[str] | None, SetOption(AlignOptions, example="align.units=char")]
+
+
+def align(
+    files: Files = None,
+    *,
+    model: Models = None,
+    reverse_model: ReverseModel = None,
+    to: To = "",
+    source: From = "",
+    hypotheses: Hypotheses = None,
+    format: FormatOption = None,
+    output: Output = None,
+    show: Show = False,
+    picture: PictureFile = None,
+    device: Device = "auto",
+    threads: Threads = 0,
+    set: Set = None,
+) -> None:
+    """Align the words of sentences and their translations.
+
+    Each pair gives one line of links, in order. Pairs are lines of two files, or lines with a tab
+    or ` ||| ` between source and target. Words are separated by spaces; for text without spaces,
+    use `-s align.units=char`. See docs/align.md.
+
+    Example:
+      attn align -m runs/en-de test.en test.de > links
+      attn align -m runs/en-de --reverse-model runs/de-en < pairs.tsv
+      echo "A dog runs. ||| Ein Hund rennt." | attn align -m runs/en-de --show
+      attn align -m runs/en-de -m runs/rnn --show test.en test.de
+      attn align -m runs/en-de --hypotheses fast_align.links --picture both.html test.en test.de
+    """
+    options = AlignOptions.of_command(locals(), reverse=reverse_model, messages=console)
+    name = format or (format_of(output) if output else LINKS)
+    drawing = check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
+    models = model or []
+    _check(files or [], models, reverse_model, hypotheses or [], options.of("align"))
+    check_inputs(files or [])
+    check_output(output, *(files or []))
+    if len(models) > 1 and not (show or picture or FORMATS[name].picture):
+        raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
+    heads, scored = FORMATS[name].heads or drawing.heads, FORMATS[name].scores or drawing.heads
+    options = replace(options, heads=heads, scored=scored)
+    with pair_source(files or []) as chunks:
+        if hypotheses:
+            aligned = with_external_alignments(chunks, models, options, hypotheses)
+        else:
+            aligned = AlignRunner.open(models, options).run(chunks)
+        style = Style(options.links.probabilities, current_screen())
+        format = None if show and output is None else name
+        refused = write_all(aligned, format, output, style, drawing, show=show)
+    if refused:
+        raise typer.Exit(1)
+
+
+def _check(
+    files: list[Path],
+    models: list[Path],
+    reverse: Path | None,
+    external: list[Path],
+    settings: Mapping[str, object],
+) -> None:
+    """Refuse options that conflict or would have no effect, and texts in place of files."""
+    if typed := [str(file) for file in files if "|||" in str(file) and not file.exists()]:
+        raise ModelError(
+            f"{typed[0]!r}: sentences, where files are expected",
+            "files of sentence pairs, or sentences on standard input",
+            f"echo {shlex.quote(typed[0])} | attn align",
+        )
+    if len(files) > 2:
+        raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
+    if len(models) > 1 and reverse:
+        raise typer.BadParameter("with a single --model", param_hint="'--reverse-model'")
+    if not models and external and (reverse or settings):
+        found = "--reverse-model" if reverse else f"align.{next(iter(settings))}"
+        raise ConfigurationError(f"{found} without a model", "--model")
+    if external and settings.get("units", "word") != "word":
+        raise ConfigurationError("align.units with --hypotheses, which are links of words", "word")
+
+
+class AlignTask(BulkTask):
+    """A model that aligns the pairs of a bulk job; a second model is the reverse one."""
+
+    doing, shipped, into = "aligning", "translate", "links"
+    options, unused = AlignOptions, "picture"
+    formats = ("", *(name for name, one in FORMATS.items() if not one.document))
+    fields = 2  # source and target
+
+    def __init__(self, job: BulkJob) -> None:
+        options, format = self.read(job), job.settings["format"] or LINKS
+        options = replace(options, scored=FORMATS[format].scores)
+        runner = AlignRunner.open([Path(job.models[0])], options)
+        style = Style(options.links.probabilities)
+        self.run = lambda lines: next(runner.run([[pair_of(line) for line in lines]]))
+        self.row = lambda pair: written([pair], format, style)
+
+    @classmethod
+    def read(cls, job: BulkJob, **more: Any) -> Any:
+        """Return the options of a job with its reverse model."""
+        return super().read(job, reverse=next(map(Path, job.models[1:]), None))
+
+    def failed(self, record: Line, error: str) -> AlignedPair:
+        """Return a pair without links."""
+        return empty(pair_of(record))._replace(note=error)
+
+    def value(self, result: AlignedPair) -> tuple[str | None, ...]:
+        """Return the links."""
+        if result.note:
+            return None, f"pair {result.number} is {result.note}; not aligned"
+        return (linked(result.panels[0], 0, probabilities=False),)

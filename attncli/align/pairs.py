@@ -1,0 +1,227 @@
+"""Align pairs with models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attncli.data.corpus import PairLine
+from attncli.jobs import loading
+from attncli.jobs.loading import model_names
+from attncli.options.settings import Options
+from attncli.options.shared import PictureSettings, TextBatches
+from attncli.task.panels import AlignedPair, Panel
+from models.core.config import MAX_BATCH_TOKENS
+from models.core.errors import ConfigurationError, ModelError
+from models.core.settings import merged, option
+from models.core.use_config import AlignConfig
+from models.storage.installed import chosen_model
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from models.alignment import Alignment
+    from models.core.types import Translation
+    from models.engines.translator import Translator
+    from models.explain.methods import SelfWeights
+
+
+class Aligner(NamedTuple):
+    """A model with its alignment settings."""
+
+    translator: Translator
+    config: AlignConfig
+    reverse: Translator | None = None
+    name: str = ""  # title of its heat maps, if others are drawn beside them
+    heads: bool = False  # True adds the weights of every head
+    max_batch_tokens: int = MAX_BATCH_TOKENS
+    scored: bool = True  # False leaves out the scores of pairs, which take about half of the time
+    model: str = ""  # name of the model, in the title of a picture
+
+    @property
+    def shown(self) -> str:
+        """Return the model and what its weights mean, as a picture states them."""
+        from models.alignment.weights import attention_shape, chosen
+
+        decoder = self.translator.model.decoder
+        if not decoder.attends:
+            return self.model
+        layer, head = chosen(decoder, self.config)
+        parts, read = [self.model] if self.model else [], self.translator.read_mode
+        parts += [f"{read} attention"] if read.startswith("hard") else []
+        heads = "all heads" if head is None else f"head {head + 1}"
+        heads = f"{heads} of " if attention_shape(decoder)[1] > 1 else ""
+        parts.append(f"what the model reads for each word ({heads}layer {layer + 1})")
+        parts += ["both directions"] if self.config.languages or self.reverse else []
+        parts += ["with word statistics"] if self.config.statistical else []
+        return ", ".join(filter(None, parts))
+
+
+@dataclass(frozen=True)
+class LinkSettings:
+    """Writing of links."""
+
+    probabilities: bool = option(False, "write the weight of each link: 0-0:0.93")
+
+
+@dataclass(frozen=True)
+class AlignOptions(Options):
+    """Options of an alignment. Defaults of the table align are those saved with the model."""
+
+    TABLES = "align links picture attention compute"
+
+    align: AlignConfig = option(AlignConfig, "alignment; the model has its own defaults")
+    links: LinkSettings = option(LinkSettings, "links")
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    compute: TextBatches = option(TextBatches, "computation")
+    reverse: Path | None = None  # model from target to source
+    heads: bool = False  # True adds the weights of every head
+    scored: bool = True  # False leaves out the scores of pairs
+
+    @classmethod
+    def read(cls, assignments: Iterable[str] | None = None, **options: Any) -> Self:
+        """Return the options; refuse a setting that needs a reverse model."""
+        found = super().read(assignments, **options)
+        if "align.symmetrise" in found.given and not found.reverse:
+            raise ConfigurationError("align.symmetrise without a reverse model", "--reverse-model")
+        return found
+
+
+class AlignRunner:
+    """Models that align pairs. `run` is the only way to alignments of given pairs."""
+
+    def __init__(self, aligners: Sequence[Aligner]) -> None:
+        self.aligners = aligners
+
+    @classmethod
+    def open(
+        cls, models: Sequence[Path], options: AlignOptions, *, named: bool = False
+    ) -> AlignRunner:
+        """Open models, or that in the box without any. named: True titles also a single one."""
+        given: list[Path | None] = [*models] or [None]
+        folders = [chosen_model(model, "translate") for model in given]
+        opening = replace(options, mixed=options.mixed or len(folders) > 1)
+        titles, reverse = model_names(folders), options.reverse
+        names = titles if named or len(folders) > 1 else [""]
+        return cls(
+            [
+                aligner_of(
+                    loading.open_aligner(folder, opening),
+                    options.of("align"),
+                    reverse=reverse and loading.open_reverse(reverse, options),
+                    name=name,
+                    heads=options.heads,
+                    max_batch_tokens=options.compute.batch_tokens,
+                    scored=options.scored,
+                    model=title,
+                )
+                for name, title, folder in zip(names, titles, folders, strict=True)
+            ]
+        )
+
+    def run(self, chunks: Iterable[Sequence[PairLine]]) -> Iterator[list[AlignedPair]]:
+        """Yield the alignments of each chunk, with a panel for each model.
+
+        Raises ModelError if the models divide a text into different units.
+        """
+        for chunk in chunks:
+            found = [align_pairs(chunk, aligner) for aligner in self.aligners]
+            yield [side_by_side(of_models) for of_models in zip(*found, strict=True)]
+
+
+def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: Any) -> Aligner:
+    """Return an aligner with the settings saved in the model; overrides replace them."""
+    return Aligner(translator, merged(translator.alignment, overrides), **options)
+
+
+def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair]:
+    """Return the alignments of pairs.
+
+    A pair with a fault or an empty side has no units and no links, and the model is not called. A
+    pair that is too long for the model has a note and no links.
+    """
+    from models.alignment import align
+
+    whole = [p for p in pairs if p.source.strip() and p.target.strip() and not p.fault]
+    texts = [(pair.source, pair.target) for pair in whole]
+    found = align(
+        aligner.translator,
+        texts,
+        config=aligner.config,
+        reverse=aligner.reverse,
+        max_batch_tokens=aligner.max_batch_tokens,
+        scored=aligner.scored,
+    )
+    heads = every_head(aligner, texts)
+    known = {
+        pair.number: drawn(pair, alignment, aligner, weights)
+        for pair, alignment, weights in zip(whole, found, heads, strict=True)
+    }
+    return [known[pair.number] if pair.number in known else empty(pair) for pair in pairs]
+
+
+def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
+    """Return the alignments of a pair by several models as one pair with all panels."""
+    first = pairs[0]
+    if any((pair.source, pair.target) != (first.source, first.target) for pair in pairs):
+        raise ModelError(
+            f"pair {first.number} has other units in another model",
+            "the same units in all models",
+            "choose -s align.units=word",
+        )
+    panels = tuple(panel for pair in pairs for panel in pair.panels)
+    notes = dict.fromkeys(pair.note for pair in pairs if pair.note)
+    return first._replace(panels=panels, note="; ".join(notes))
+
+
+def every_head(aligner: Aligner, pairs: Sequence[tuple[str, str] | Translation]) -> list[Any]:
+    """Return the weights (L, H, J, I) of every head for each pair; None if not requested.
+
+    pairs: pairs of texts, or translations, of which the best output is used.
+    """
+    from models.alignment import head_weights
+
+    if not aligner.heads:
+        return [None] * len(pairs)
+    size = aligner.max_batch_tokens
+    found = head_weights(aligner.translator, pairs, config=aligner.config, max_batch_tokens=size)
+    return [None if weights is None else weights.numpy() for weights in found]
+
+
+def self_heads(aligner: Aligner, pairs: Sequence[tuple[str, str]]) -> list[SelfWeights]:
+    """Return the self-attention of every layer and head for each pair of texts."""
+    found = resolve_name("models.explain.methods:self_weights")  # imports torch
+    weights: list[SelfWeights] = found(aligner.translator, pairs, aligner.config)
+    return weights
+
+
+def drawn(
+    pair: PairLine, alignment: Alignment, aligner: Aligner | None = None, heads: Any = None
+) -> AlignedPair:
+    """Return the alignment of a pair in the form that writers and heat maps use."""
+    name, shown = (aligner.name, aligner.shown) if aligner else ("", "")
+    weights = None if alignment.note else alignment.weights.numpy()
+    panel = Panel(name, alignment.links, weights, heads, shown)
+    return AlignedPair(
+        number=pair.number,
+        source=alignment.source,
+        target=alignment.target,
+        panels=(panel,),
+        score=None if alignment.note or math.isnan(alignment.score) else alignment.score,
+        note=alignment.note,
+        ending=pair.ending,
+        inputs=alignment.inputs,
+        cells=None if alignment.cells is None else alignment.cells.numpy(),
+    )
+
+
+def empty(pair: PairLine) -> AlignedPair:
+    """Return the result for a pair that has nothing to align."""
+    source, target = tuple(pair.source.split()), tuple(pair.target.split())
+    return AlignedPair(
+        pair.number, source, target, (Panel("", frozenset()),), note=pair.fault, ending=pair.ending
+    )

@@ -1,0 +1,227 @@
+"""``attn caption``: parse the options, run the job, write the captions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attncli.bulk.job import BulkJob, BulkTask
+from attncli.caption.images import (
+    RAISED,
+    CaptionOptions,
+    CaptionRunner,
+    CaptionStatistics,
+    Draw,
+    Sidecars,
+    open_attention,
+)
+from attncli.caption.writers import CaptionedImage, CaptionFormat, frame, rendered
+from attncli.data import named_files as named
+from attncli.data.streams import Write, check_output, open_input, open_output
+from attncli.options.line_streams import Output, check_shown, is_away
+from attncli.options.settings import SetOption
+from attncli.options.shared import Device, Nbest, OneModel, Threads
+from attncli.render.rows import RowLayout
+from attncli.terminal import console
+from attncli.terminal.messages import ShowProgress, counted, current_screen
+from models.core.errors import ConfigurationError
+
+Images = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="IMAGE",
+        help="Files, TAR files, folders (with -r) or patterns; - reads one image from standard "
+        "input. Default: paths on standard input, one per line.",
+    ),
+]
+Recursive = Annotated[
+    bool, typer.Option("--recursive", "-r", help="Caption the images in folders.")
+]
+Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its caption.")]
+Sidecar = Annotated[
+    bool, typer.Option("--sidecar", help="Also write photo.txt beside each photo.jpg.")
+]
+PictureFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw the attention of each word: a .png, .svg, .html or .npz file. For several "
+        "images: a folder/, a name that contains {name}, or one .html file for all.",
+    ),
+]
+Show = Annotated[bool, typer.Option("--show", help="Draw the attention in the terminal.")]
+Set = Annotated[list[str] | None, SetOption(CaptionOptions, example="search.max_caption=30")]
+
+
+def caption(
+    images: Images = None,
+    *,
+    model: OneModel = None,
+    recursive: Recursive = False,
+    output: Output = None,
+    format: Annotated[CaptionFormat, typer.Option(help="How to write the captions.")] = "text",
+    scores: Scores = False,
+    nbest: Nbest = None,
+    sidecar: Sidecar = False,
+    show: Show = False,
+    picture: PictureFile = None,
+    device: Device = "auto",
+    threads: Threads = 0,
+    set: Set = None,
+) -> None:
+    """Write captions of images.
+
+    The output for one image is its caption; for several, "image <TAB> caption", in order. An image
+    that cannot be read is reported on stderr; its row has no caption, and the exit status is 1.
+    Search settings default to those saved with the model. The captioner in the box is for research
+    alone; BLIP may be used for anything (`attn models add Salesforce/blip-image-captioning-base`).
+    See docs/caption.md.
+
+    Example:
+      attn caption -m runs/cap photo.jpg
+      attn caption -m runs/cap -r photos -o captions.tsv
+      attn caption -m runs/cap --picture maps.html photos/*.jpg
+      find . -name '*.png' | attn caption -m runs/cap --sidecar
+    """
+    options = CaptionOptions.of_command(locals(), messages=console)
+    names = images or []
+    _check(names, options, format, sidecar=sidecar, show=show)
+    alone = named.is_alone(names)
+    named.check_image(names, recursive=recursive)
+    check_output(output)
+    with open_attention(picture, alone=alone) as draw:
+        runner = CaptionRunner.open(model, options)
+        captioner = runner.captioner
+        layout = RowLayout(
+            format, captioner.search.nbest > 1, scores, captioner.read_mode, alone=alone
+        )
+        weights = bool(picture) or show or format == "html"
+        chosen = options.attention.read_decode
+        if weights and not chosen and captioner.read_mode == "hard expected":
+            if show or format == "html" or not is_array(picture):
+                console.say("maps drawn by argmax (-s attention.read_decode=expected: as read)")
+            else:
+                console.say(f"{picture} has the weights of the expectation, as read")
+        results = runner.run(_groups(names, recursive), weights=weights)
+        shown = not alone and is_away(output)
+        total = named.count_images(names, recursive=recursive) if names and shown else None
+        with (
+            open_output(output) as write,
+            console.progress("captioning", total=total, shown=shown) as advance,
+        ):
+            sidecars = Sidecars(overwrite=options.output.overwrite) if sidecar else None
+            render = _shown if show else rendered
+            failed = _write_all(
+                results, layout, write, draw=draw, sidecars=sidecars, render=render, advance=advance
+            )
+    if failed:
+        raise typer.Exit(1)
+
+
+def is_array(picture: str | None) -> bool:
+    """Return True if a picture is a file of arrays, which are not drawn."""
+    return picture is not None and Path(picture).suffix.lower() == ".npz"
+
+
+def _check(
+    names: Sequence[str],
+    options: CaptionOptions,
+    format: CaptionFormat,
+    *,
+    sidecar: bool,
+    show: bool,
+) -> None:
+    if not names and (sys.stdin is None or sys.stdin.isatty()):
+        raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")
+    check_shown(show, format)
+    if sidecar and any(name == named.STDIN or named.is_archive(name) for name in names):
+        raise typer.BadParameter(
+            "images of standard input and of TAR files have no place for text",
+            param_hint="'--sidecar'",
+        )
+    if options.output.overwrite and not sidecar:
+        raise ConfigurationError("output.overwrite without --sidecar", "--sidecar")
+
+
+def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[named.ImageFile]]:
+    if names:
+        yield from named.named_images(names, recursive=recursive)
+    else:
+        with open_input(None) as stream:
+            yield from named.listed_images(stream)
+
+
+def _write_all(
+    results: Iterator[list[CaptionedImage]],
+    layout: RowLayout,
+    write: Write,
+    draw: Draw,
+    sidecars: Sidecars | None,
+    render: Callable[[list[CaptionedImage], RowLayout], bytes],
+    advance: ShowProgress,
+) -> int:
+    """Write and report captions as they finish; return the number of faults."""
+    count = failed = 0
+    statistics = CaptionStatistics()
+    head, foot = frame(layout)
+    write(head)
+    for outcomes in results:
+        write(render(outcomes, layout))
+        draw(outcomes)
+        notes = [outcome.note for outcome in outcomes if outcome.note]
+        if sidecars:
+            notes += sidecars.write(outcomes)
+        for note in notes:
+            console.warn(note)
+        statistics.count(outcomes)
+        count, failed = count + len(outcomes), failed + len(notes)
+        advance(count, counted(count, "image"))
+    write(foot)
+    existing = sidecars.notes() if sidecars else []
+    for note in [*existing, *statistics.notes()]:
+        console.warn(note)
+    return failed + len(existing)
+
+
+def _shown(outcomes: list[CaptionedImage], layout: RowLayout) -> bytes:
+    """Return the rows, each followed by its attention maps."""
+    from attncli.render.image_attention import maps_as_text
+
+    screen = current_screen()
+    parts = []
+    for outcome in outcomes:
+        parts.append(rendered([outcome], layout))
+        if outcome.attention:
+            parts.append(maps_as_text(outcome.attention, screen).encode("utf-8", "replace"))
+    return b"".join(parts)
+
+
+class CaptionTask(BulkTask):
+    """Captioners of the images of a bulk job."""
+
+    doing, shipped, into = "captioning", "caption", "caption"
+    options, unused = CaptionOptions, "output"
+    files, fields = named.IMAGES, 0
+
+    def __init__(self, job: BulkJob) -> None:
+        runner = CaptionRunner.open(Path(job.models[0]), self.read(job))
+        several, read_mode = runner.captioner.search.nbest > 1, runner.captioner.read_mode
+        layout = RowLayout(job.settings["format"], several, job.settings["scores"], read_mode)
+        self.run = lambda images: chain.from_iterable(runner.run([images]))
+        self.row = lambda outcome: rendered([outcome], layout)
+
+    def failed(self, record: named.ImageFile, error: str) -> CaptionedImage:
+        """Return an image without a caption."""
+        return CaptionedImage(record, (), note=error)
+
+    def value(self, result: CaptionedImage) -> tuple[str | None, ...]:
+        """Return the caption, and a warning if it was cut."""
+        if not result.hypotheses:
+            return None, result.note
+        cut = f"{result.file.name}: the caption was cut at its length limit {RAISED}"
+        return result.caption, cut if result.hypotheses[0].truncated else ""

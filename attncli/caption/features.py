@@ -1,0 +1,153 @@
+"""Stores of image features or pixels, computed once and reused by later runs.
+
+A frozen encoder needs only its features; an encoder that is trained needs the pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attncli.data.captions import ImageInputs
+from attncli.data.image_features import FeatureCache, RowKind, cache_folder
+from attncli.training.configuration import load_initial_encoder
+from attncli.training.interfaces import Progress
+from attncli.training.settings.config import TrainConfig
+from models.core.config import ImageConfig, ModelConfig
+from models.core.errors import ModelError
+from models.networks.image_encoder import PREPROCESSING, ImageEncoder, identity
+from models.signals.images import open_image, to_tensor
+
+CHUNK = 32  # images whose rows are stored at a time
+
+ReadImage = Callable[[str], bytes]  # content hash to file content; raises ModelError
+Broken = dict[str, str]  # content hash of an image that cannot be decoded: reason, with its name
+
+
+class FeatureStore(NamedTuple):
+    """A cache of one kind of rows, and the function that computes them."""
+
+    cache: FeatureCache
+    image: ImageConfig
+    compute: Callable[[Tensor], np.ndarray]  # (B, 3, h, w) from 0 to 1, to rows (B, ...)
+    slots: int
+    label: str  # for the progress display
+
+    @property
+    def inputs(self) -> ImageInputs:
+        """All stored rows."""
+        return ImageInputs(self.cache.table(), self.slots)
+
+
+def first_encoder(
+    config: ModelConfig, start_from: str, seed: int, name: str = "encoder"
+) -> ImageEncoder:
+    """Return the encoder that a run starts with, with pretrained weights if there are any.
+
+    name: of the encoder in the model.
+    """
+    torch.manual_seed(seed)
+    encoder = ImageEncoder(config)
+    load_initial_encoder(encoder, start_from, name)
+    return encoder.eval()
+
+
+def feature_stores(
+    model: ModelConfig,
+    cached: str,
+    train: TrainConfig,
+    start_from: str,
+    name: str = "encoder",
+) -> list[FeatureStore]:
+    """Return the stores a run needs: features while its encoder is frozen, pixels when trained.
+
+    cached: folder of the cached features; empty: the user's cache. start_from, name: as for
+    `first_encoder`. Raises ModelError if that refuses the initial model.
+    """
+    encoder = first_encoder(model, start_from, train.seed, name)
+    folder = Path(cached) if cached else cache_folder() / "features"
+    found = []
+    if encoder.frozen and train.encoder_from != 1:
+        found.append(features(encoder, model.image, folder))
+    if not encoder.frozen or train.encoder_from:
+        found.append(pixels(encoder, model.image, folder))
+    return found
+
+
+def features(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureStore:
+    """Return the store of a frozen encoder's features, in fp16."""
+    shape = (encoder.slots, encoder.value_size)
+    made_by = f"{config.encoder}, weights {Path(config.weights).name}, grid {config.grid or 'last'}"
+    name = f"{config.encoder}-{identity(encoder, config)}"
+    cache = FeatureCache(folder / name, RowKind(shape, "float16", made_by))
+
+    @torch.inference_mode()
+    def compute(images: Tensor) -> np.ndarray:
+        return half(encoder.features(images))
+
+    return FeatureStore(cache, config, compute, encoder.slots, "computing features")
+
+
+def pixels(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureStore:
+    """Return the store of the square of pixels that the encoder reads."""
+    size, name = config.size, f"pixels-{PREPROCESSING}-{config.fit}-{config.size}"
+    cache = FeatureCache(folder / name, RowKind((3, size, size), "uint8", name))
+
+    def compute(images: Tensor) -> np.ndarray:
+        return (images * 255).round().byte().numpy()
+
+    return FeatureStore(cache, config, compute, encoder.slots, "decoding images")
+
+
+def add_missing(
+    store: FeatureStore,
+    names: Mapping[str, str],
+    read: ReadImage,
+    progress: Progress,
+) -> Broken:
+    """Compute the rows of images that the store does not have.
+
+    names: name of each image, for messages, by its content hash.
+    """
+    if not store.cache.missing(names):
+        return {}
+    with store.cache.writing(lambda: progress("waiting for another run's features", 0, 0)):
+        return _compute(store, names, read, progress)
+
+
+def _compute(
+    store: FeatureStore,
+    names: Mapping[str, str],
+    read: ReadImage,
+    progress: Progress,
+) -> Broken:
+    """Compute and store the missing rows, a chunk at a time.
+
+    Each image is computed alone, because the rounding of a convolution depends on the batch size.
+    In batches, a row would depend on the rows that the cache already had.
+    """
+    needed, broken = store.cache.missing(names), {}
+    for start in range(0, len(needed), CHUNK):
+        progress(store.label, start, len(needed))
+        rows: dict[str, np.ndarray] = {}
+        for key in needed[start : start + CHUNK]:
+            try:
+                # reduced as when it is captioned
+                image = open_image(read(key), name=names[key], least=store.image.size)
+                rows[key] = store.compute(to_tensor(image, store.image)[None])
+            except ModelError as error:
+                broken[key] = "; ".join(filter(None, [error.found, error.hint]))
+        if rows:
+            store.cache.add(list(rows), np.concatenate(list(rows.values())))
+    return broken
+
+
+def half(values: Tensor) -> np.ndarray:
+    """Return values as fp16, clamped to its range."""
+    limit = torch.finfo(torch.float16).max
+    return values.clamp(-limit, limit).half().cpu().numpy()

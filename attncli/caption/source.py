@@ -1,0 +1,120 @@
+"""Training on images and captions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from attncli.caption.prepared import ImageData
+from attncli.data import scenes
+from attncli.data.captions import parts_of, read_captions
+from attncli.data.embedded import as_table, as_tar
+from attncli.data.named_files import find_images, open_images
+from attncli.training.configuration import names_shipped_network
+from attncli.training.sources import Comparison, Sizes, TrainingSource
+from models.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from attncli.training.interfaces import Data, DevSet, Progress
+    from attncli.training.settings.config import RunConfig, TrainConfig
+    from models.core.config import ModelConfig
+    from models.core.use_config import TokenizerConfig
+
+
+class ImageTraining(TrainingSource):
+    """Images and their captions: a folder or TAR file and a file of captions, or drawn scenes."""
+
+    unit = "captions"
+    length_limits = "data.max_length"
+    demo_name = "scenes"
+    demo_sizes = (2000, 200, 200)
+    demo_files = MappingProxyType(
+        {"images": "images.tar", "captions": "train.tsv", "dev_captions": "dev.tsv"}
+    )
+    embedded = "embedded scenes"
+    default_preset = "show-attend-tell-soft-small"
+    example_input = "attn caption IMAGE"
+    data = ImageData
+    train = ("encoder_from", "noun_swap", "self_critical_lr")
+    metrics = (*TrainingSource.metrics, "cider")
+    comparison = Comparison(
+        outputs="captions",
+        presets="presets of captioners",
+        preset="show-attend-tell-soft-small",
+        demo_preset="show-attend-tell-soft-nano",
+        variants=("soft", "hard", "general", "sparsemax"),
+        metrics={"cider": "cider", "bleu": "bleu4", "rouge_l": "rouge_l"},
+        settings=(  # hard attention has no gradient for the penalty, and learns by these weights
+            *("train.attention.coverage=none", "train.attention.reinforce=0.1"),
+            "train.attention.entropy=0.002",
+        ),
+        budget=(
+            *("train.batch_tokens=512", "train.steps=2000", "train.evaluate_every=500"),
+            *("train.patience=0", "train.metric=loss", "data.demo_size=1500"),
+        ),
+    )
+
+    def count(self, data: Any, most: int) -> int:
+        """Return the number of images, of which each has several captions."""
+        return len(read_captions(data.captions, part="train")) if data.captions else most
+
+    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
+        """Refuse texts, images without captions, and captions without images."""
+        super().check(data, train, tokenizer, named)
+        if bool(data.images) != bool(data.captions):
+            found, missing = ("images", "captions") if data.images else ("captions", "images")
+            raise ModelError(
+                f"data.{found} without data.{missing}", "both", f"give --{missing} too"
+            )
+        if bool(data.regions) != bool(train.attention.regions):
+            raise ModelError("one of data.regions and train.attention.regions", "both")
+        for name in ("dev_captions", "regions"):
+            if getattr(data, name) and not data.captions:
+                raise ModelError(f"data.{name} without data.captions", "both")
+
+    def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
+        """Return a hash of the image network if it is the shipped one."""
+        from attncli.training.configuration import weights_hash
+        from models.networks.edgetpu import shipped_captioner
+
+        if not names_shipped_network(config.image):
+            return {}
+        return {"image network": weights_hash(shipped_captioner())}
+
+    def demo_contents(self, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
+        """Yield tables of drawn scenes and their captions, and the TAR file of the images."""
+        files: list[tuple[str, bytes]] = []
+        for part, found in scenes.split(*sizes, seed=seed)._asdict().items():
+            names = [f"{part}-{number:05}.png" for number in range(len(found))]
+            files += [(name, scenes.png(one)) for name, one in zip(names, found, strict=True)]
+            rows = zip(names, (one.captions for one in found), strict=True)
+            yield f"{part}.tsv", as_table((name, *(c.text for c in texts)) for name, texts in rows)
+        yield "images.tar", as_tar(files)
+
+    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+        """Return the file of captions to test on: that of the run, if it has a test part.
+
+        Raises ModelError for a missing image.
+        """
+        if not files and "test" in parts_of(data.captions):
+            files = [Path(data.captions)]
+        for path in files:
+            names = [image.image for image in read_captions(path, part="test")]
+            find_images(names, open_images(data.images), str(path))
+        return files
+
+    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+        """Return captioned images; raise ModelError if one cannot be decoded."""
+        from attncli.caption import data as image_data
+
+        return image_data.test_set(config, read_captions(files[0], part="test"), progress)
+
+    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+        """Return captions with image features or pixels, and the dev set."""
+        from attncli.caption import data as image_data
+
+        if config.train.noun_swap and not config.model.image.labels:
+            raise ModelError("train.noun_swap without model.image.labels", "both")
+        return image_data.load(self.with_data(config, folder), folder, progress)

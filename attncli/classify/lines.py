@@ -1,0 +1,175 @@
+"""Classification of lines, and its results as text, TSV and JSON lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from attncli.data.lines import ClassifiedLine
+from attncli.faithful.result import Line
+from attncli.faithful.split import split
+from attncli.jobs import loading
+from attncli.options.settings import Options
+from attncli.options.shared import PictureSettings, TextBatches
+from attncli.render.rows import InputCells, OutputCells, RowLayout, RowWriter, encoded_rows
+from models.core.settings import option
+from models.core.types import Classification, LabelProbability, WordWeight
+
+if TYPE_CHECKING:
+    from models.engines.classifier import Classifier
+
+
+UNKNOWN = "unknown"  # label of a text without a letter that an identifier of languages knows
+CODE = re.compile("[a-z]{2,3}")
+
+
+class Pieces(NamedTuple):
+    """The texts that are classified for a line."""
+
+    line: Line
+    parts: list[str]  # none for an empty, unknown or faulty line
+    note: str = ""
+    unknown: bool = False
+
+
+@dataclass(frozen=True)
+class ClassifyOptions(Options):
+    """Options of a classification."""
+
+    TABLES = "picture attention compute"
+
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    compute: TextBatches = option(TextBatches, "computation")
+    nbest: int = 1  # labels per line
+
+
+class ClassifyRunner:
+    """A classifier of lines. `run` is the only way to labels, for commands, jobs and service."""
+
+    def __init__(self, classifier: Classifier, options: ClassifyOptions | None = None) -> None:
+        self.classifier, self.options = classifier, options or ClassifyOptions()
+
+    @classmethod
+    def open(cls, model: Path | None, options: ClassifyOptions) -> ClassifyRunner:
+        """Open a classifier, or that in the box without one."""
+        return cls(loading.open_model("classify", model, options), options)
+
+    def run(
+        self, chunks: Iterable[list[Line]], *, weights: bool = False
+    ) -> Iterator[list[ClassifiedLine]]:
+        """Classify chunks of lines; yield the outcomes of each chunk as soon as it is done.
+
+        An empty line has no label, and the model is not called. A line that is not valid text has
+        no result. weights: True adds the weight of each word.
+        """
+        classifier, nbest = self.classifier, self.options.nbest
+        for chunk in chunks:
+            plans = [plan_line(line, classifier) for line in chunk]
+            cut = any(len(plan.parts) > 1 for plan in plans)
+            results = classifier.stream(
+                [part for plan in plans for part in plan.parts],
+                nbest=len(classifier.labels) if cut else nbest,
+                attention=weights,
+                max_batch_tokens=self.options.compute.batch_tokens,
+            )
+            found = [[next(results) for _ in plan.parts] for plan in plans]
+            yield [
+                _outcome(plan, parts, classifier, nbest)
+                for plan, parts in zip(plans, found, strict=True)
+            ]
+
+
+def plan_line(line: Line, classifier: Classifier) -> Pieces:
+    """Return the parts of a line: itself, or several if it is too long for the model."""
+    is_unknown = classifier.tokenizer.is_unknown
+    if line.fault:
+        return Pieces(line, [], f"line {line.number} is {line.fault}; not classified")
+    if not line.text.strip():
+        return Pieces(line, [])
+    known = (letter for letter in filter(str.isalpha, line.text) if not is_unknown(letter))
+    if all(map(CODE.fullmatch, classifier.labels)) and not any(known):
+        return Pieces(line, [], unknown=True)
+    length, most = classifier.source_length(line.text), classifier.max_source_length
+    if length <= most:
+        return Pieces(line, [line.text])
+    parts = split(line.text, lambda text: classifier.source_length(text) <= most)
+    note = f"line {line.number} has {length} tokens and the model takes {most}"
+    return Pieces(line, parts, f"{note}; classified in {len(parts)} parts")
+
+
+def _outcome(
+    plan: Pieces, parts: list[Classification], classifier: Classifier, nbest: int
+) -> ClassifiedLine:
+    if plan.line.fault:
+        return ClassifiedLine(plan.line, None, plan.note)
+    if len(parts) < 2:
+        labels = (LabelProbability(UNKNOWN, 1.0),) if plan.unknown else ()
+        result = parts[0] if parts else Classification(plan.line.text, labels)
+        return ClassifiedLine(plan.line, result._replace(labels=result.labels[:nbest]), plan.note)
+    lengths = [classifier.source_length(part.text) for part in parts]
+    joined = _joined(plan.line.text, parts, lengths)
+    return ClassifiedLine(plan.line, joined._replace(labels=joined.labels[:nbest]), plan.note)
+
+
+def _joined(text: str, parts: Sequence[Classification], lengths: Sequence[int]) -> Classification:
+    """Return the mean of several results, weighted by their lengths in tokens."""
+    totals: dict[str, float] = {}
+    words: list[WordWeight] = []
+    heads: list[list[float]] = [[] for _ in parts[0].heads]
+    for part, length in zip(parts, lengths, strict=True):
+        share = length / sum(lengths)
+        for label, probability in part.labels:
+            totals[label] = totals.get(label, 0.0) + share * probability
+        words += [WordWeight(word, share * weight) for word, weight in part.words]
+        for weights, more in zip(heads, part.heads, strict=True):
+            weights += [share * weight for weight in more]
+    best = sorted(totals.items(), key=lambda item: -item[1])
+    labels = tuple(LabelProbability(*item) for item in best)
+    return Classification(text, labels, tuple(words), tuple(map(tuple, heads)))
+
+
+# Labels of lines as text, TSV or JSON lines: their cells and records.
+#
+# - ``text``: the best label of each line; with scores, its probability and a tab precede it. With
+#   ``--nbest`` above 1: ``index ||| label ||| probability``, index from 0.
+# - ``tsv``: text, label and probability of each label.
+# - ``jsonl``: one object per line: text, labels with their probabilities, words and weights if the
+#   attention was requested, and an error if the line was not classified.
+
+
+DIGITS = 4
+
+
+def rendered(outcomes: Sequence[ClassifiedLine], layout: RowLayout) -> bytes:
+    """Return the rows of some lines as UTF-8, each with the line ending of its text."""
+    return encoded_rows(outcomes, layout, WRITER)
+
+
+def _cells(outcome: ClassifiedLine, layout: RowLayout) -> InputCells:
+    outputs = [OutputCells(label, f"{value:.{DIGITS}f}") for label, value in _labels(outcome)]
+    return InputCells(outcome.line.text, outputs or [OutputCells()], outcome.line.number)
+
+
+def _record(outcome: ClassifiedLine, layout: RowLayout) -> dict[str, object]:
+    labels = [{"label": label, "probability": round(value, 6)} for label, value in _labels(outcome)]
+    record: dict[str, object] = {"text": outcome.line.text, "labels": labels}
+    if outcome.result and outcome.result.words:
+        record["words"] = [word for word, _ in outcome.result.words]
+        record["weights"] = [round(weight, DIGITS) for _, weight in outcome.result.words]
+    if outcome.result and outcome.result.heads:
+        record["heads"] = [
+            [round(weight, DIGITS) for weight in row] for row in outcome.result.heads
+        ]
+    if outcome.result is None:
+        record["error"] = outcome.note
+    return record
+
+
+def _labels(outcome: ClassifiedLine) -> tuple[LabelProbability, ...]:
+    return outcome.result.labels if outcome.result else ()
+
+
+WRITER = RowWriter(_cells, _record)

@@ -1,0 +1,183 @@
+"""``attn train``: parse the options, run the job, show progress."""
+
+from __future__ import annotations
+
+import glob
+import shlex
+from pathlib import Path
+
+import typer
+
+from attncli.commands import train_options as options
+from attncli.commands.train_run import (
+    Display,
+    follow,
+    launch,
+    memory_advice,
+    open_device,
+    train_shown,
+)
+from attncli.data.streams import check_files
+from attncli.options.settings import Options
+from attncli.options.shared import Device, Threads
+from attncli.terminal import console
+from attncli.training.command_line import settings
+from attncli.training.configuration import check_effect
+from attncli.training.folder import RunFolder
+from attncli.training.interfaces import AlreadyFinished
+from attncli.training.processes import own_rank
+from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.corpora import parse_corpus
+from attncli.training.sources import TrainingSource, training_source
+
+ENGLISH = "A dog runs."  # an example for models that name their languages
+
+
+def train(
+    context: typer.Context,
+    files: options.Files = None,
+    *,
+    dev: options.Dev = None,
+    corpus: options.Corpora = None,
+    tagged_corpus: options.TaggedCorpora = None,
+    dev_corpus: options.DevCorpora = None,
+    images: options.Images = None,
+    captions: options.Captions = None,
+    labels: options.Labels = None,
+    audio: options.Audio = None,
+    transcripts: options.Transcripts = None,
+    source: options.SourceLanguage = "",
+    to: options.TargetLanguage = "",
+    output: options.Output = None,
+    preset: options.Preset = None,
+    start_from: options.StartFrom = None,
+    dry_run: options.DryRun = False,
+    processes: options.Processes = 1,
+    device: Device = "auto",
+    threads: Threads = 0,
+    set: options.Set = None,
+) -> None:
+    """Train a model on pairs, images, labels or recordings.
+
+    Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
+    (gz, xz, zst). The folder's config.toml contains every setting with its documentation. The same
+    command resumes an interrupted run, and the result is that of an uninterrupted one. A finished
+    run continues if train.steps, epochs, minutes or patience is raised.
+
+    Example:
+      attn train train.en train.de --dev val.en val.de -o runs/en-de -s train.batch_tokens=2048
+      attn train -o runs/demo
+      attn train runs/demo -s train.steps=2000
+      attn train --corpus en-de=a.tsv --corpus en-fr=b.tsv --dev-corpus en-de=dev.tsv -o runs/multi
+      attn train mine.en mine.de --start-from everyday --from en --to de -o runs/mine
+      attn train --images photos --captions train.tsv --dev dev.tsv -o runs/captions
+      attn train --labels intents.tsv -o runs/intents
+      attn train --audio wavs --transcripts train.tsv -o runs/speech
+    """
+    rank = own_rank(processes)
+    if rank.number:  # process 0 reads all other options
+        if not dry_run:
+            follow(rank, Options(device, threads))
+        return
+    dev, inputs = options.split_dev(
+        dev or [],
+        images=images,
+        captions=captions,
+        labels=labels,
+        audio=audio,
+        transcripts=transcripts,
+    )
+    own, files = options.run_folder(files or [])
+    if dev and not files:
+        message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"
+        raise typer.BadParameter(message, param_hint=f"'{options.DEV}'")
+    corpora = [parse_corpus(text) for text in corpus or []]
+    corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
+    dev_corpora = [parse_corpus(text) for text in dev_corpus or []]
+    if source or to:
+        files, named = options.files_of_direction(files, source, to)
+        dev, named_dev = options.files_of_direction(dev, source, to)
+        corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
+    config = settings(
+        files,
+        dev,
+        preset,
+        set or [],
+        start=start_from,
+        inputs=inputs,
+        corpora=corpora,
+        dev_corpora=dev_corpora,
+    )
+    check_files(config.data.inputs)
+    options.check_run_folder(output)
+    for assignment in set or []:
+        check_effect(assignment.partition("=")[0].strip(), config)
+    if processes > 1 and rank.size == 1 and not dry_run:
+        raise typer.Exit(launch(processes, ["train", *context.meta[options.ARGUMENTS]]))
+    where = open_device(rank, Options(device, threads))
+    if dry_run:
+        _dry_run(config, where)
+        return
+    kind, languages = training_source(config.model.family), config.tokenizer.languages
+    folder = output or own or default_folder(kind, config.data, languages, config.preset)
+    event = train_shown(config, folder, where, rank)
+    if not isinstance(event, AlreadyFinished):
+        _show_use(kind, languages, folder)
+
+
+train.command_class = options.TrainCommand  # type: ignore[attr-defined]
+
+
+def _dry_run(config: RunConfig, device: str) -> None:
+    from attncli.jobs import train as job  # imports torch
+
+    with Display(config.train) as display, memory_advice(config.train):
+        found = job.dry_run(config, device=device, progress=display.progress)
+    print(f"parameters        {found.parameters:,}")
+    print(f"vocabulary        {found.vocabulary}")
+    print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded), {found.dev:,} for dev")
+    unit = "batch" if found.batches == 1 else "batches"
+    print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
+    train, every = config.train, config.train.evaluate_every or found.batches
+    print(
+        f"recipe            {train.batch_tokens:,} tokens a batch, {train.warmup:,} updates of "
+        f"warm-up, an evaluation every {every:,}"
+    )
+    print(f"time              {found.time_needed(train)}")
+    for warning in found.warnings:
+        console.warn(warning)
+
+
+def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) -> None:
+    """Say where the samples of a finished run are, and how its model is used."""
+    page, place = RunFolder(folder).samples / "index.html", shlex.quote(str(folder))
+    if page.exists():
+        console.say(f"samples of the dev set: {page}")
+    to = next((f" --to {name}" for name in languages if name != "en"), "")
+    command = source.example_input
+    if "{}" in command:
+        command = command.format(shlex.quote(ENGLISH if languages else _example(folder)))
+    console.say(f"try: {command}{to} -m {place}")
+
+
+def _example(folder: Path) -> str:
+    """Return the shortest source of the samples of a run, an English sentence if it has none."""
+    from attncli.training.saving import read_evaluations  # imports torch
+
+    evaluations = read_evaluations(RunFolder(folder).samples)
+    sources = [sample.source for sample in evaluations[-1].samples] if evaluations else []
+    return min((text for text in sources if text.strip()), key=len, default=ENGLISH)
+
+
+def default_folder(
+    source: TrainingSource, data: DataConfig, languages: tuple[str, ...], preset: str
+) -> Path:
+    """Return the folder of a run without `--output`. languages: of a multilingual tokenizer."""
+    if getattr(data, "corpora", ()):
+        return Path("runs") / f"{'-'.join(languages)}-{preset}"
+    if not data.files:
+        return Path("runs") / source.demo_name
+    name = Path(data.files[0]).name.split(".")[0]
+    if glob.has_magic(name):  # a pattern of several files
+        name = Path(data.files[0]).absolute().parent.name
+    return Path("runs") / f"{name}-{preset}"

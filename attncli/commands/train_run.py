@@ -1,0 +1,383 @@
+"""A training at the terminal: its display, its processes, its faults and its end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import typer
+
+from attncli.jobs import loading
+from attncli.options.settings import Options
+from attncli.terminal import console
+from attncli.terminal.messages import ShowProgress, counted
+from attncli.training.folder import RunFolder, read_config
+from attncli.training.interfaces import (
+    AlreadyFinished,
+    Compared,
+    Ended,
+    Evaluated,
+    FinalModel,
+    Interrupted,
+    RunEvent,
+    Started,
+    Stepped,
+)
+from attncli.training.metrics import METRICS, described, value_of
+from attncli.training.processes import Processes, Rank
+from attncli.training.settings.config import RunConfig, TrainConfig
+from models.core.errors import ModelError, exhausted, is_exhausted
+
+# Display of a training run on stderr: permanent lines, and a progress bar on a terminal.
+
+
+FORGOTTEN = 2.0  # BLEU on the replay set, from which on a run warns
+EVERY = 0.2  # seconds between two updates of the bar
+RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
+
+
+class Display:
+    """The bars of a run: preparation first, then the updates."""
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
+        self.stack = ExitStack()
+        self.label, self.metric = "", ""
+        self.advance: ShowProgress = lambda done, note="": None
+        self.forget()
+
+    def forget(self) -> None:
+        """Reset the display for the next run of a comparison."""
+        self.done, self.note, self.dev = 0.0, "", ""
+        self.tokens, self.seconds, self.shown = 0.0, 0.0, 0.0
+
+    def __enter__(self) -> Display:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.break_off() if kind else self.close()
+
+    def close(self) -> None:
+        """End the bar that is shown."""
+        self.stack.close()
+        self.label = ""
+
+    def break_off(self) -> None:
+        """End the bar of work that was interrupted; it stays where it was."""
+        self.stack.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
+        self.label = ""
+
+    def begin(self, label: str, total: float | None) -> None:
+        """Start a progress bar for another part of the work."""
+        if label != self.label:
+            self.close()
+            self.label = label
+            self.advance = self.stack.enter_context(console.progress(label, total=total))
+
+    def progress(self, label: str, done: float, total: float) -> None:
+        """Show the progress of a part of the work; that of an evaluation as a note on the bar."""
+        if self.label == "training":
+            self.advance(self.done, f"{self.note}  {label} {100 * done / total:.0f} %")
+        else:
+            self.begin(label, total or None)
+            self.advance(done)
+
+    def take(self, event: RunEvent) -> None:
+        """Show one event of the training."""
+        match event:
+            case Started():
+                self.close()
+                self.forget()
+                self.metric = event.metric
+                started(event)
+            case Stepped():
+                self.stepped(event)
+            case Evaluated():
+                self.evaluated(event)
+            case Ended():
+                self.close()
+                console.say(f"ended after {ended(event.step, event.reason)}")
+            case FinalModel():
+                self.close()
+                console.say(f"kept: {_kept(event, self.config)}")
+            case Compared():
+                self.close()
+                compared(event, self.config)
+            case AlreadyFinished():
+                console.say(
+                    f"finished before, after {ended(event.step, event.reason)}; "
+                    f"kept: {_kept(event.kept, self.config)}"
+                )
+
+    def stepped(self, event: Stepped) -> None:
+        """Show epoch, loss, speed and the last dev score, at most five times per second."""
+        limits, epoch = self.config, event.epoch + event.progress
+        shares = (
+            (event.step, limits.steps),
+            (epoch, limits.epochs),
+            (event.elapsed / 60, limits.minutes),
+        )
+        ends = [done / limit for done, limit in shares if limit]
+        self.begin("training", 1.0 if ends else None)
+        self.tokens, self.seconds = self.tokens + event.tokens, self.seconds + event.seconds
+        if time.monotonic() - self.shown < EVERY:
+            return
+        speed = self.tokens / max(self.seconds, 1e-9)
+        self.tokens, self.seconds = self.tokens * RECENT, self.seconds * RECENT
+        self.shown = time.monotonic()
+        self.done = min(1.0, max(ends, default=0.0))  # of the limit that ends the run first
+        self.note = f"epoch {event.epoch + 1}  loss {event.loss:.3f}  {speed:,.0f} tok/s{self.dev}"
+        self.advance(self.done, self.note)
+
+    def evaluated(self, event: Evaluated) -> None:
+        """Print the scores as a line, and show the first of them on the bar."""
+        known = [name for name in METRICS if getattr(event.scores, name) is not None]
+        order = sorted(known, key=lambda name: name != self.metric)
+        scores = [described(value_of(event.scores, name), name) for name in order]
+        best = " (best)" if event.gained else ""
+        self.dev = f"  dev {scores[0]}{best}"
+        console.say(
+            f"update {event.step:,}  epoch {event.epoch + 1}  dev {'  '.join(scores)}{best}"
+        )
+        if event.scores.directions:
+            directions = event.scores.directions.items()
+            shown = "  ".join(f"{name} {score:.2f}" for name, score in directions)
+            console.say(f"    BLEU by direction: {shown}")
+
+
+def ended(step: int, reason: str) -> str:
+    """Return the number of updates, and why they ended unless that number was the limit."""
+    updates = counted(step, "update")
+    return updates if reason == f"{updates} done" else f"{updates}: {reason}"
+
+
+def started(event: Started) -> None:
+    """Print what is trained on which data, and warnings about the data."""
+    examples = counted(event.pairs, event.unit.removesuffix("s"))
+    console.say(
+        f"{event.preset}: {event.parameters:,} parameters, {event.vocabulary}, "
+        f"{examples}, {event.dev:,} for dev; {event.device}, {event.precision}"
+        + (f", {event.processes} processes" if event.processes > 1 else "")
+    )
+    if event.metric and event.metric_is_auto:
+        why = "most dev targets are short" if event.metric == "exact" else "the default"
+        console.say(f"metric: {METRICS[event.metric].label} ({why}; set train.metric to change)")
+    if event.empty or event.long:
+        console.warn(
+            f"{event.unit} excluded: {event.empty:,} with an empty side, "
+            f"{event.long:,} longer than {event.length_limits}"
+        )
+    if event.dev_long:
+        console.warn(
+            "dev sentences longer than model.max_source, which are translated in parts: "
+            f"{event.dev_long:,}"
+        )
+    for note in event.notes:
+        console.warn(note)
+    for remark in () if event.step else event.remarks:
+        console.say(remark)
+    if not event.dev and not event.step:
+        console.say(
+            "no dev set: nothing is scored, and the last weights are the model; name one with "
+            f"{event.dev_option}"
+        )
+    if event.step:
+        console.say(f"continuing after update {event.step:,}")
+
+
+def compared(event: Compared, config: TrainConfig) -> None:
+    """Print what the run learned and forgot; warn if it lost more than FORGOTTEN."""
+    if event.dev:
+        before, after = (described(value, event.metric) for value in event.dev)
+        console.say(f"own data:      before {before}, after {after}")
+    if event.replay:
+        before, after = (described(value, "bleu") for value in event.replay)
+        console.say(f"old knowledge: before {before}, after {after}")
+    lost = event.replay.before - event.replay.after if event.replay else 0.0
+    if event.dev and not event.step:
+        console.warn("no update was better on the dev set, so the model is the initial one")
+    elif lost > FORGOTTEN:
+        console.warn(
+            f"the old knowledge fell by {lost:.1f} BLEU; a lower rate keeps more: choose another "
+            f"-o and add -s train.lr={config.lr / 2:g}"
+        )
+    elif not event.replay:
+        console.say("the initial model has no replay set, so what it forgot is not measured")
+
+
+def _kept(kept: FinalModel, config: TrainConfig) -> str:
+    if kept.score is None:
+        return f"{kept.which}, of update {kept.step:,}"
+    chosen = "bleu" if config.metric == "auto" else config.metric  # runs that recorded no metric
+    score = described(kept.score, kept.metric or chosen)
+    return f"{kept.which}, dev {score}, of update {kept.step:,}"
+
+
+def train_shown(
+    config: RunConfig, folder: Path, device: str, rank: Rank | None = None
+) -> RunEvent | None:
+    """Train with progress and return the last event; exit if the run is interrupted."""
+    from attncli.jobs import train as job  # imports torch
+
+    event = None
+    with joined(rank or Rank()) as processes, stoppable(config.train, folder) as (stop, display):
+        for event in job.train(
+            config,
+            folder,
+            device=device,
+            progress=display.progress,
+            stop_requested=stop,
+            processes=processes,
+        ):
+            display.take(event)
+    return event
+
+
+def follow(rank: Rank, options: Options) -> None:
+    """Do the work of a process other than number 0, which stops and saves the run."""
+    from attncli.jobs import train as job  # imports torch
+
+    console.be_quiet()  # process 0 writes the remarks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with joined(rank) as group:
+        device = open_device(rank, options)
+        if folder := group.wait():
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            config = read_config(RunFolder(folder))
+            with memory_advice(config.train):
+                job.follow(group, config, folder, device)
+
+
+@contextmanager
+def stoppable(config: TrainConfig, folder: Path) -> Iterator[tuple[Stop, Display]]:
+    """Give the request to stop and the display to training in a `with` block.
+
+    Ctrl-C and SIGTERM end the program once the work is saved in the folder. Exhausted memory is a
+    ModelError that names the settings to change.
+    """
+    with stopping() as stop, Display(config) as display, memory_advice(config):
+        try:
+            yield stop, display
+        except (Interrupted, KeyboardInterrupt) as interruption:
+            display.break_off()
+            said = f"saved in {folder}; " if isinstance(interruption, Interrupted) else ""
+            console.say(f"stopped; {said}the same command continues from here")
+            raise typer.Exit(stop.status or 130) from None
+
+
+@contextmanager
+def memory_advice(config: TrainConfig) -> Iterator[None]:
+    """Raise a ModelError that names the settings to change if memory is exhausted."""
+    try:
+        yield
+    except (RuntimeError, MemoryError, OSError) as error:
+        if not is_exhausted(error):
+            raise
+        raise exhausted(
+            f"lower train.batch_tokens (now {config.batch_tokens}), or raise train.shards (now "
+            f"{config.shards}), which computes an update in parts; and choose another -o"
+        ) from None
+
+
+class Stop:
+    """Request of a signal to stop the run, with the exit status."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.is_polled = False  # True once a run can be saved; until then it ends at once
+        self.said = False
+
+    def __call__(self) -> bool:
+        """Return True once a signal was received."""
+        self.is_polled = True
+        if self.status and not self.said:
+            self.said = True
+            console.say("saving before stopping; press again to stop at once")
+        return self.status != 0
+
+    def ask(self, number: int, frame: object) -> None:
+        """Handle a signal; end the program at once if it is the second or nothing needs saving."""
+        again, self.status = self.status != 0, 128 + number
+        if again or not self.is_polled:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def stopping() -> Iterator[Stop]:
+    """Turn Ctrl-C and SIGTERM into a request to save and stop."""
+    stop = Stop()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, stop.ask) for number in numbers}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended
+# of a child, which searches modules where this process does: with `-m`, a `json.py` of the current
+# folder would be run
+PROGRAM = "import sys; sys.path[:] = {!r}; from attncli.shell.app import main; main()"
+
+
+def launch(processes: int, arguments: Sequence[str]) -> int:
+    """Run `attn ARGUMENTS` in several processes by torchrun; return the exit status of process 0.
+
+    Each gets an equal part of the processor's cores, unless OMP_NUM_THREADS or --threads says how
+    many. Ctrl-C and SIGTERM are passed on. If a process ends with an error, all are ended.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
+    logging.disable(logging.CRITICAL)  # of the launcher: process 0 says what happened
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.run import parse_args, run
+
+    options = ["--standalone", "--local-addr=127.0.0.1", f"--nproc-per-node={processes}"]
+    child = [sys.executable, "-I", "-c", PROGRAM.format(sys.path)]
+    try:
+        run(parse_args([*options, "--no-python", *child, *arguments]))
+    except ChildFailedError as error:
+        first = error.failures.get(0)  # a process that a signal ended has a negative status
+        return first.exitcode if first and first.exitcode > 0 else 1
+    except SignalException as error:
+        return SIGNALLED + int(error.sigval)
+    return 0
+
+
+@contextmanager
+def joined(rank: Rank) -> Iterator[Processes]:
+    """Give the processes of a run to a `with` block; of several faults, the first alone is told."""
+    with Processes(rank) as group:
+        try:
+            yield group
+        except BaseException as error:
+            if not group.is_untold() and isinstance(error, ModelError):
+                raise typer.Exit(1) from None
+            raise
+
+
+def open_device(rank: Rank, options: Options) -> str:
+    """Return the device of this process, its own GPU if there are several; see `loading`."""
+    device = loading.open_device(options)
+    if rank.size > 1 and device == "mps":
+        raise ModelError("several processes on mps", "one process", "or give --device cpu")
+    if rank.size == 1 or device != "cuda":
+        return device
+    import torch
+
+    if rank.local >= torch.cuda.device_count():
+        raise ModelError(
+            f"no GPU for process {rank.local + 1} of this machine, which has "
+            f"{torch.cuda.device_count()}",
+            "at most one process per GPU",
+            "lower the number of processes, or give --device cpu",
+        )
+    torch.cuda.set_device(rank.local)
+    return f"cuda:{rank.local}"

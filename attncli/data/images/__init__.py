@@ -1,1 +1,0 @@
-"""Images as data: files named on a command line, captions, cached features."""

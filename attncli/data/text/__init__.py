@@ -1,1 +1,0 @@
-"""Text as data: parallel corpora, tokens, mixtures of directions."""

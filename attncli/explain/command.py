@@ -1,0 +1,141 @@
+"""``attn explain``: parse the options, run the job, write explanations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from attncli.data.named_files import RECORDINGS, SUFFIXES
+from attncli.data.streams import check_output, open_output
+from attncli.options import shared
+from attncli.options.line_streams import Input, Output, check_drawing, check_shown, open_source
+from attncli.options.settings import SetOption
+from attncli.terminal import console
+from attncli.terminal.messages import Screen, current_screen
+from attncli.translate.engine import TranslateOptions
+from models.core.errors import unknown_name
+from models.explain import METHODS, ExplainOptions
+from models.storage.installed import default_model, find_model
+from models.storage.settings import task_of
+
+
+class ExplainedOptions(TranslateOptions):
+    """Options of `attn explain`."""
+
+    TABLES = "picture attention"
+    UNUSED = ""
+
+
+Text = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="INPUT",
+        help="Text, `text ||| translation`, an image or a recording. Default: the lines of the "
+        "input.",
+    ),
+]
+ModelOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=shared.MODEL,
+        help="Translator, classifier or captioner: its name (`attn models` lists them) or its "
+        "folder; without it, the model shipped for text, or for images.",
+    ),
+]
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        help=f"Method, one of {', '.join(METHODS)}; repeatable. Default: all that the model "
+        "supports.",
+    ),
+]
+Word = Annotated[
+    int, typer.Option(min=0, help="Number of the only output word to explain, from 1 (0: all).")
+]
+Format = Annotated[
+    Literal["text", "jsonl"], typer.Option("--format", help="How to write explanations.")
+]
+Show = Annotated[
+    bool, typer.Option("--show", help="Draw in the colours of the terminal; of an image, each map.")
+]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Also draw heat maps into a file: .svg, .png, .pdf or .html; of an image: .png, "
+        ".svg, .html or .npz."
+    ),
+]
+Set = Annotated[list[str] | None, SetOption(ExplainedOptions, example="picture.lines=1-20")]
+
+
+def explain(
+    text: Text = None,
+    *,
+    model: ModelOption = None,
+    to: shared.To = "",
+    source: shared.From = "",
+    method: MethodOption = None,
+    word: Word = 0,
+    input: Input = None,
+    output: Output = None,
+    format: Format = "text",
+    show: Show = False,
+    picture: PictureFile = None,
+    device: shared.Device = "auto",
+    threads: shared.Threads = 0,
+    set: Set = None,
+) -> None:
+    """Explain an output by the input parts that it depends on.
+
+    For each output word, a row of each method states how much each source word, image cell or
+    stretch of sound counts: attention, rollout, norms of weighted values, gradient times input,
+    integrated gradients, erasure. Measures state how far each can be trusted. See docs/explain.md.
+
+    Example:
+      attn explain --to de "I see the red car."
+      echo "The car is red. ||| Das Auto ist rot." | attn explain --to de --format jsonl
+      attn explain -m languages "Das Auto ist rot."
+      attn explain photo.jpg --word 2 --picture maps.png
+      attn explain -m runs/speech memo.wav
+    """
+    options = ExplainedOptions.of_command(locals(), messages=console)
+    check_output(output, input)
+    for each in method or ():
+        if each not in METHODS:
+            raise unknown_name("method", each, METHODS)
+    methods, texts = tuple(dict.fromkeys(method or METHODS)), text or []
+    name, shipped = texts[0].lower() if texts else "", "translate"
+    if name.endswith(SUFFIXES):
+        shipped = "caption"
+    elif name.endswith(RECORDINGS.suffixes):
+        shipped = "transcribe"
+    folder = find_model(model) if model else default_model(shipped)
+    task = task_of(folder)
+    is_image = task == "caption"
+    if task not in ("caption", "transcribe"):
+        shared.check_texts(texts, "explain")
+    check_shown(show, format)
+    from attncli.explain import (
+        lines,
+        writers,  # import torch
+    )
+    from attncli.render.image_attention import writer_of
+
+    screen = current_screen() if show else Screen(current_screen().width)
+    if is_image and picture:
+        writer_of(picture)
+        check_output(picture)
+    drawing = check_drawing(None if is_image else picture, options.picture.lines, drawn=False)
+    layout = writers.Layout(format, screen, drawing, show, picture if is_image else None)
+    with open_source(text, input) as stream:
+        explain_line, read = lines.open_explainer(folder, options, ExplainOptions(methods, word))
+        outcomes = (explain_line(line) for chunk in read(stream) for line in chunk)
+        with open_output(output) as write:
+            refused = writers.write_all(outcomes, write, layout, console)
+    if refused:
+        raise typer.Exit(1)

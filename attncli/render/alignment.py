@@ -1,0 +1,163 @@
+"""Alignments as links and records, and the shades of their weights."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from attncli.data.streams import as_json_line
+from attncli.task.panels import AlignedPair, Panel
+
+DIGITS = 4
+PLACE = "@DATA@"  # of the pairs in page.html
+
+
+def pharaoh(pair: AlignedPair, probabilities: bool, base: int = 0) -> str:
+    """Return the links of the first panel, counted from base."""
+    return linked(pair.panels[0], base, probabilities) + pair.ending
+
+
+def naacl(pair: AlignedPair, probabilities: bool) -> str:
+    """Return a line per link of the first panel: sentence, source, target, S, probability."""
+    panel, rows = pair.panels[0], []
+    for i, j in sorted(panel.links):
+        known = f" {panel.weight(i, j):.{DIGITS}f}" if probabilities else ""
+        rows.append(f"{pair.number} {i + 1} {j + 1} S{known}\n")
+    return "".join(rows)
+
+
+def jsonl(pair: AlignedPair) -> str:
+    """Return an object with units, weights, links, score and note of the pair."""
+    first, *others = pair.panels
+    record = {"source": pair.source, "target": pair.target, **record_of(first), **_noted(pair, 6)}
+    if others:
+        record["views"] = {panel.name: record_of(panel) for panel in others}
+    return as_json_line(record) + pair.ending
+
+
+def linked(panel: Panel, base: int, probabilities: bool) -> str:
+    """Return the links separated by spaces, counted from base."""
+    known = {link: f":{panel.weight(*link):.{DIGITS}f}" for link in panel.links if probabilities}
+    return " ".join(f"{i + base}-{j + base}{known.get((i, j), '')}" for i, j in sorted(panel.links))
+
+
+def record_of(panel: Panel) -> dict[str, Any]:
+    """Return links and weights as a JSON object."""
+    record: dict[str, Any] = {"links": sorted(panel.links)}
+    if panel.weights is not None:
+        record["weights"] = _rounded(panel.weights)
+    return record
+
+
+def inputs_of(pair: AlignedPair) -> dict[str, Any]:
+    """Return the input of each source unit, and the weights on image cells, of several inputs."""
+    record: dict[str, Any] = {"inputs": pair.inputs} if pair.inputs else {}
+    return record if pair.cells is None else {**record, "cells": _rounded(pair.cells)}
+
+
+def _rounded(table: Any) -> list[list[float]]:
+    """Return a table of weights with few digits."""
+    return [[round(float(x), DIGITS) for x in row] for row in table]
+
+
+def _noted(pair: AlignedPair, digits: int) -> dict[str, Any]:
+    """Return score and note of a pair, if it has them."""
+    record: dict[str, Any] = {} if pair.score is None else {"score": round(pair.score, digits)}
+    return {**record, "note": pair.note} if pair.note else record
+
+
+def npz(pairs: Sequence[AlignedPair]) -> bytes:
+    """Return all pairs as one .npz file."""
+    import numpy
+
+    arrays: dict[str, Any] = {}
+    for pair in pairs:
+        panel = pair.panels[0]
+        found = {
+            "source": numpy.array(pair.source, dtype=str),
+            "target": numpy.array(pair.target, dtype=str),
+            "weights": panel.weights,
+            "links": numpy.array(sorted(panel.links), dtype=numpy.int64).reshape(-1, 2),
+            "score": pair.score,
+            "heads": panel.heads,
+        }
+        arrays |= {
+            f"{name}_{pair.number}": numpy.asarray(value)
+            for name, value in found.items()
+            if value is not None
+        }
+        for k, other in enumerate(pair.panels[1:], 2):
+            links = numpy.array(sorted(other.links), dtype=numpy.int64).reshape(-1, 2)
+            arrays[f"links_{pair.number}_{k}"] = links
+            if other.weights is not None:
+                arrays[f"weights_{pair.number}_{k}"] = other.weights
+    buffer = io.BytesIO()
+    numpy.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def html(pairs: Sequence[AlignedPair]) -> bytes:
+    """Return the page of some pairs."""
+    records = [
+        {
+            "number": pair.number,
+            "source": pair.source,
+            "target": pair.target,
+            "panels": [_panel(panel) for panel in pair.panels],
+            **_noted(pair, 3),
+        }
+        for pair in pairs
+    ]
+    data = json.dumps(records, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
+    page = files(__package__).joinpath("page.html").read_text("utf-8")
+    return page.replace(PLACE, data).encode("utf-8", "replace")
+
+
+def _panel(panel: Panel) -> dict[str, Any]:
+    record: dict[str, Any] = {"name": panel.title, "links": sorted(panel.framed)}
+    if panel.weights is not None:
+        record["weights"] = [round(1000 * float(x)) for x in panel.weights.ravel()]
+    if panel.heads is not None:
+        levels = (255 * panel.heads.clip(0, 1)).round().astype("uint8")
+        record["shape"] = panel.heads.shape[:2]
+        record["heads"] = base64.b64encode(levels.tobytes()).decode("ascii")
+    return record
+
+
+# Colours of weights, equal in every picture: shades of blue.
+
+
+# colours of weights at equal distances from 0 to 1
+STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
+LINK = "#d55e00"  # the frame of a link
+
+
+class Shade(NamedTuple):
+    """A colour, and the colour of text on it."""
+
+    red: int
+    green: int
+    blue: int
+
+    @property
+    def code(self) -> str:
+        """Return the colour as HTML writes it."""
+        return f"#{self.red:02x}{self.green:02x}{self.blue:02x}"
+
+    @property
+    def dark(self) -> bool:
+        """Return True if text on this colour must be light."""
+        return 0.299 * self.red + 0.587 * self.green + 0.114 * self.blue < 140
+
+
+def shade(weight: float) -> Shade:
+    """Return the colour of a weight from 0 to 1; a larger weight is darker."""
+    place = min(max(weight, 0.0), 1.0) * (len(STOPS) - 1)
+    before = min(int(place), len(STOPS) - 2)
+    part = place - before
+    low, high = STOPS[before], STOPS[before + 1]
+    return Shade(*(round(a + part * (b - a)) for a, b in zip(low, high, strict=True)))

@@ -1,1 +1,0 @@
-"""Alignments and coloured words as text, data and pictures."""

@@ -1,0 +1,244 @@
+"""Alignments and coloured words as SVG, PNG or PDF, by matplotlib, in any script.
+
+The text of an SVG can be selected, and is drawn in the fonts of the reader.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import textwrap
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
+from matplotlib.patches import Patch, Rectangle
+
+from attncli.render.alignment import LINK, shade
+from attncli.task.panels import AlignedPair, Panel, WeightedText
+from attncli.terminal.messages import is_right_to_left, without_controls
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SHAPES = (3, 11)  # version of matplotlib that supports Arabic shapes and right-to-left text
+FONTS = (  # each letter uses the first font that has it
+    "DejaVu Sans",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans JP",
+    "Noto Sans SC",
+    "IPAGothic",
+    "IPAexGothic",
+    "TakaoGothic",
+    "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei",
+    "Unifont",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Yu Gothic",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "Arial Unicode MS",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+)
+CELL = 0.32  # inches: of an alignment
+LEVELS = (0, 25, 50, 75, 100)  # percent, in the key
+KEY, KEY_LINE, LETTER = 0.85, 0.25, 0.09  # inches: an entry of the key, its line, a letter
+FACTS = ("Creator", "Date", "Format", "Type")  # that an SVG would state about itself
+FORBIDDEN = dict.fromkeys([0xFFFE, 0xFFFF])  # in XML
+SIZE, INCH = 11, 72  # points: letters of coloured words, an inch
+LINE, ROOM, GAP, MARGIN, NAME = 20.0, 560.0, 6.0, 12.0, 48.0  # points; ROOM: of a line of words
+
+
+def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
+    """Draw all pairs, one under another, their panels side by side, and a key below.
+
+    kind: svg, png or pdf.
+    """
+    drawn = [pair for pair in pairs if pair.source and pair.target]
+    panels = max((len(pair.panels) for pair in drawn), default=1)
+    across = max((CELL * (len(pair.source) + 6) for pair in drawn), default=4.0)
+    heights = [CELL * (len(pair.target) + 5) for pair in drawn] or [1.0]
+    with matplotlib.rc_context({"font.family": fonts()}):
+        columns = max(1, min(len(LEVELS) + 1, int(across * panels / KEY)))
+        below = KEY_LINE * (1 + math.ceil((len(LEVELS) + 1) / columns)) if drawn else 0
+        size = across * panels, sum(heights) + below
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(
+            len(heights), panels, squeeze=False, gridspec_kw={"height_ratios": heights}
+        )
+        for axes in grid.flat:
+            axes.set_axis_off()
+        for row, pair in zip(grid, drawn, strict=False):
+            for axes, panel in zip(row, pair.panels, strict=False):
+                _panel(axes, pair, panel, int(across / LETTER))
+        if below:
+            _key(figure, columns)
+        return saved(figure, kind)
+
+
+def _key(figure: Figure, columns: int) -> None:
+    """Draw the scale of the colours and the meaning of frames below the pairs."""
+    patches = [Patch(facecolor=shade(n / 100).code, edgecolor="#cccccc") for n in LEVELS]
+    patches.append(Patch(fill=False, edgecolor=LINK, linewidth=1.5))
+    labels = [*(f"{n} %" for n in LEVELS), "linked"]
+    figure.legend(
+        patches,
+        labels,
+        loc="outside lower center",
+        ncols=columns,
+        title="attention",
+        frameon=False,
+        handlelength=1,
+        fontsize="small",
+        title_fontsize="small",
+    )
+
+
+def _panel(axes: Axes, pair: AlignedPair, panel: Panel, room: int) -> None:
+    """Draw a panel. room: letters in a line of its title."""
+    axes.set_axis_on()
+    rows = range(len(pair.target))
+    image = [
+        [tuple(part / 255 for part in shade(panel.weight(i, j))) for i in range(len(pair.source))]
+        for j in rows
+    ]
+    axes.imshow(image, aspect="equal", interpolation="nearest")
+    for i, j in panel.framed:
+        corner = (i - 0.42, j - 0.42)
+        axes.add_patch(Rectangle(corner, 0.84, 0.84, fill=False, edgecolor=LINK, linewidth=1.5))
+    axes.set_xticks(range(len(pair.source)), [label_of(word) for word in pair.source], rotation=55)
+    axes.set_yticks(rows, [label_of(word) for word in pair.target])
+    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    for label in axes.get_xticklabels():
+        label.set(ha="left", rotation_mode="anchor")
+    axes.spines[:].set_color("#cccccc")
+    if panel.title:
+        axes.set_title(textwrap.fill(label_of(panel.title), max(room, 12)), fontsize="small")
+
+
+class PlacedText(NamedTuple):
+    """A title, the name of a head, or a word on its colour."""
+
+    text: str
+    x: float
+    top: float  # of its line
+    shade: float | None = None  # of a word; None: a title or a name
+
+
+def laid_out(
+    texts: Sequence[WeightedText], widths: Sequence[Sequence[float]]
+) -> tuple[list[PlacedText], float]:
+    """Return the texts one under another, and the end of the last line.
+
+    widths: of the words of each text. A word that does not fit begins a new line.
+    """
+    found: list[PlacedText] = []
+    top = MARGIN
+    for text, own in zip(texts, widths, strict=True):
+        found.append(PlacedText(text.title, MARGIN, top))
+        top += LINE
+        for row in text.rows:
+            if row.name:
+                found.append(PlacedText(row.name, MARGIN, top))
+            left, x = MARGIN + (NAME if row.name else 0.0), 0.0
+            for word, size, colour in zip(text.words, own, row.shades, strict=True):
+                if x and x + size > ROOM:
+                    top, x = top + LINE, 0.0
+                found.append(PlacedText(word, left + x, top, colour))
+                x += size + GAP
+            top += LINE if text.words else 0
+        top += LINE / 2
+    return found, top
+
+
+def draw_words(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:
+    """Draw coloured words, one text under another. kind: svg, png or pdf."""
+    with matplotlib.rc_context({"font.family": fonts(), "font.size": SIZE}):
+        placed, end = laid_out(texts, [_widths(text.words) for text in texts])
+        width, height = ROOM + NAME + 2 * MARGIN, end + MARGIN
+        figure = Figure(figsize=(width / INCH, height / INCH))
+        for one in placed:
+            style: dict[str, Any] = {"color": "#777777"}
+            if one.shade is not None:
+                colour = shade(one.shade)
+                box = {"boxstyle": "round,pad=0.15", "facecolor": colour.code, "edgecolor": "none"}
+                style = {"color": "white" if colour.dark else "black", "bbox": box}
+            middle = 1 - (one.top + LINE / 2) / height
+            label = label_of(one.text)
+            figure.text(one.x / width, middle, label, va="center_baseline", **style)
+        return saved(figure, kind)
+
+
+def _widths(words: Sequence[str]) -> list[float]:
+    """Return the widths of some words in points."""
+    figure = Figure()
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
+    texts = [figure.text(0, 0, label_of(word)) for word in words]
+    with without_glyph_warnings():
+        return [text.get_window_extent(renderer).width * INCH / figure.dpi for text in texts]
+
+
+def fonts() -> list[str]:
+    """Return the installed fonts of FONTS, matplotlib's own first."""
+    there = set(get_font_names())
+    return [name for name in FONTS if name in there]
+
+
+def label_of(word: str) -> str:
+    """Return a word as matplotlib draws it unchanged: a dollar sign would begin a formula.
+
+    Letters that XML forbids are left out.
+    """
+    allowed = without_controls(word).encode("utf-8", "ignore").decode()
+    return allowed.translate(FORBIDDEN).replace("$", r"\$")
+
+
+def undrawable(words: Sequence[str]) -> str:
+    """Return a warning about words that cannot be drawn correctly; empty if there are none."""
+    text = "".join(map(without_controls, words))
+    if missing := _missing(text):
+        return (
+            f"no font with the letters {missing[:20]} is known: install one, or write SVG or HTML"
+        )
+    if is_right_to_left(text) and matplotlib.__version_info__[:2] < SHAPES:
+        return "this matplotlib takes right-to-left text apart: use 3.11, or write SVG or HTML"
+    return ""
+
+
+def saved(figure: Figure, kind: str) -> bytes:
+    """Return a figure as a PNG, SVG or PDF file; equal figures give equal files."""
+    buffer = io.BytesIO()
+    undated = {"svg": dict.fromkeys(FACTS), "pdf": {"CreationDate": None}}.get(kind)
+    with (
+        without_glyph_warnings(),
+        matplotlib.rc_context({"svg.hashsalt": "attn", "svg.fonttype": "none"}),
+    ):
+        figure.savefig(buffer, format=kind, dpi=150, metadata=undated)
+    return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def without_glyph_warnings() -> Iterator[None]:
+    """Suppress matplotlib's warning for each missing letter; `undrawable` gives one for all."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
+        yield
+
+
+def _missing(text: str) -> str:
+    """Return the letters that no installed font can draw."""
+    letters = set(text)
+    for name in fonts():
+        known = get_font(findfont(FontProperties(family=name))).get_charmap()
+        letters = {letter for letter in letters if ord(letter) not in known}
+    return "".join(sorted(letter for letter in letters if not letter.isspace()))

@@ -1,0 +1,140 @@
+"""Answers about the service and its models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import Scope
+
+from attncli.documents.document import suffixes
+from attncli.serve.catalogue import CAPTION, OfferedModel, name_of
+from attncli.serve.media import IDENTIFIER
+from attncli.serve.requests import RequestError
+from attncli.serve.service import service_of
+from attncli.version import __version__
+from models.core.config import ReadMode
+from models.storage.archive import read_card
+from models.storage.settings import read_settings
+
+# Answers to refused requests.
+
+
+CODES = {  # of OpenAI, by the status
+    401: "invalid_api_key",
+    404: "model_not_found",
+    413: "request_too_large",
+    429: "rate_limit_exceeded",
+}
+
+
+def error_answer(
+    scope: Scope, error: RequestError, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return the answer to a refused request; below /v1 in the form that OpenAI's clients read."""
+    more: dict[str, Any] = dict(headers or {})
+    if error.retry_after:
+        more["Retry-After"] = str(error.retry_after)
+    message = error.message.encode("utf-8", "replace").decode()  # names of fields may be no Unicode
+    found: str | dict[str, Any] = message
+    status, is_openai = error.status, scope["path"].startswith("/v1/")
+    if status == 401 and is_openai:
+        more["WWW-Authenticate"] = "Bearer"
+    elif status == 401:
+        status = 403  # of LibreTranslate
+    if is_openai:
+        kind = "server_error" if error.status >= 500 else "invalid_request_error"
+        code = CODES.get(error.status)
+        found = {"message": message, "type": kind, "param": None, "code": code}
+    return JSONResponse({"error": found}, status, more)
+
+
+async def health(request: Request) -> Response:
+    """Return that the service works; 503 once it is ending."""
+    draining = service_of(request).draining
+    return JSONResponse({"status": "ending" if draining else "ok"}, 503 if draining else 200)
+
+
+async def languages(request: Request) -> Response:
+    """Return the source languages with their target languages."""
+    targets: dict[str, list[str]] = {}  # a source is a target of itself, too
+    for source, target in service_of(request).catalogue.directions():
+        targets.setdefault(source, [source]).append(target)
+        targets.setdefault(target, [target])
+    return JSONResponse(
+        [
+            {"code": code, "name": name_of(code), "targets": sorted(targets[code])}
+            for code in sorted(targets, key=name_of)
+        ]
+    )
+
+
+async def frontend_settings(request: Request) -> Response:
+    """Return the settings that a page needs."""
+    service = service_of(request)
+    pairs = service.catalogue.directions()  # English first
+    pair = min(pairs, key=lambda pair: (pair[0] != "en", *pair), default=("", ""))
+    source, target = ({"code": code, "name": name_of(code)} for code in pair)
+    options = service.options
+    return JSONResponse(
+        {
+            "apiKeys": service.keys.required,
+            "charLimit": options.max_text,
+            "bodyLimit": options.max_body << 20,
+            "filesTranslation": True,
+            "frontendTimeout": 500,
+            "keyRequired": service.keys.required,
+            "language": {"source": source, "target": target},
+            "detects": IDENTIFIER in service.catalogue.models(),
+            "suggestions": False,
+            "supportedFilesFormat": suffixes(),
+            "version": __version__,
+        }
+    )
+
+
+async def models(request: Request) -> Response:
+    """Return the models on this machine with their cards."""
+    service = service_of(request)
+    defaults = set(service.catalogue.defaults.values())
+    found = service.catalogue.models().values()
+    return JSONResponse([_model_record(model, model.name in defaults) for model in found])
+
+
+async def metrics(request: Request) -> Response:
+    """Return the metrics in Prometheus's format."""
+    content = service_of(request).metrics.text()
+    return PlainTextResponse(content, media_type="text/plain; version=0.0.4")
+
+
+def _model_record(model: OfferedModel, is_default: bool) -> dict[str, Any]:
+    facts = model.facts
+    return {
+        "name": model.name,
+        "task": facts.task,
+        "default": is_default,
+        "family": facts.family,
+        "summary": facts.about.summary,
+        "licence": facts.about.licence,
+        "use": facts.about.use,
+        "score": facts.about.score,
+        "languages": list(facts.about.languages),
+        "directions": [{"source": one.source, "target": one.target} for one in model.directions],
+        "bytes": facts.bytes,
+        "precision": facts.precision,
+        "read_modes": _read_modes(model),
+        "card": read_card(model.folder),
+    }
+
+
+def _read_modes(model: OfferedModel) -> list[str]:
+    """Return how hard attention can be drawn, the default first; empty if it is not hard."""
+    attention = read_settings(model.folder)["model"].get("attention", {})
+    if attention.get("read") != "hard":
+        return []
+    default = attention.get("read_decode", "argmax")
+    if model.facts.task == CAPTION and default == "expected":
+        default = "argmax"  # a picture shows the cell of the largest weight
+    return sorted(get_args(ReadMode), key=lambda mode: mode != default)

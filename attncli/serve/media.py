@@ -1,0 +1,318 @@
+"""Captions, labels and transcripts."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import zlib
+from collections.abc import Callable, Collection, Sequence
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from attncli.caption.writers import CaptionedImage
+from attncli.classify.languages import judged
+from attncli.classify.lines import UNKNOWN
+from attncli.data.lines import ClassifiedLine
+from attncli.documents.document import MARKUP
+from attncli.render.image_attention import data_url
+from attncli.render.image_maps import described
+from attncli.render.sound_attention import sound_maps, spectrogram_url
+from attncli.serve.catalogue import CAPTION, CLASSIFY, DOCUMENT_TIMES, TRANSCRIBE, name_of
+from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
+from attncli.serve.requests import FALSE, RequestError, invalid
+from attncli.serve.service import Call, call_of
+from models.core.errors import ModelError
+
+# POST /caption: the caption of an image, other captions, and the attention map of each word.
+
+
+MOST_CAPTIONS = 20
+
+
+async def caption(request: Request) -> Response:
+    """Caption the image in the body, or in the field `file` of a form."""
+    call = await call_of(request)
+    given = call.given
+    nbest = max(1, given.number("nbest", 1, MOST_CAPTIONS))
+    job = CaptionJob(nbest, given.flag("attention", True), given.read_mode())
+    image = next(filter(None, given.files.values()), b"")
+    if not image:
+        raise invalid("no image; send its bytes as the body, or as the field `file` of a form")
+    outcome = await captioned(call, image, given.text("model", ""), job)
+    answer = caption_record(outcome)
+    if outcome.attention and given.flag("image"):
+        square = outcome.attention.image  # as the model read it; its maps lie over it
+        answer["image"] = await asyncio.to_thread(data_url, square, "JPEG", quality=88)
+    return JSONResponse(answer)
+
+
+async def captioned(call: Call, image: bytes, model: str, job: CaptionJob) -> Any:
+    """Return the captions of an image. Raises RequestError if it cannot be read."""
+    name = call.service.catalogue.model(model, CAPTION).name
+    await asyncio.to_thread(check_pixels, image, call.service.options.max_pixels * 10**6)
+    [outcome] = await call.run(name, job, [image])
+    return outcome
+
+
+def check_pixels(image: bytes, most: int) -> None:
+    """Raise RequestError for bytes that are no image, or for one of too many pixels."""
+    from PIL import Image
+
+    opened: Callable[..., Any] = Image.open
+    try:
+        with opened(io.BytesIO(image)) as found:
+            width, height = found.size
+    except Exception:  # Pillow raises anything; an image that only HEIF's reader knows has no size
+        return
+    if width * height > most:
+        raise RequestError(413, f"The image has {width:,} x {height:,} pixels: at most {most:,}")
+
+
+def caption_record(outcome: CaptionedImage) -> dict[str, Any]:
+    """Return the captions of an image, and for each word of the best its map (rows, columns)."""
+    if not outcome.hypotheses:
+        raise invalid(outcome.note)
+    found: dict[str, Any] = {
+        "caption": outcome.caption,
+        "captions": [{"text": h.text, "score": round(h.score, 4)} for h in outcome.hypotheses],
+    }
+    if maps := outcome.attention:
+        found["words"] = list(maps.words)
+        shares = [maps.drawn(word).astype(float).round(4) for word in range(len(maps.words))]
+        found["maps"], found["shown"] = [share.tolist() for share in shares], described(maps)
+        found["entropy"] = maps.entropy.astype(float).round(3).tolist()
+        if maps.gates is not None:
+            found["gates"] = maps.gates.astype(float).round(3).tolist()
+    return found
+
+
+# POST /classify and /detect: the label of a text with the weights of its words; its language.
+
+
+MOST_LABELS = 1000
+AUTO = "auto"
+IDENTIFIER = "languages"  # the model whose labels are languages
+READ = 2000  # characters of a text that are read
+LEAST = 1.0  # percent of a language that is listed
+
+
+class Detected(NamedTuple):
+    """A language and the confidence in it, from 0 to 100."""
+
+    language: str
+    confidence: float
+
+    def record(self) -> dict[str, Any]:
+        """Return the language in the protocol's form."""
+        return {"confidence": self.confidence, "language": self.language}
+
+
+async def classify(request: Request) -> Response:
+    """Classify a text or a list of texts."""
+    call = await call_of(request)
+    given, texts = call.given, call.texts()
+    model = call.service.catalogue.model(given.text("model", ""), CLASSIFY)
+    nbest = given.number("nbest", 5, MOST_LABELS)
+    job = ClassifyJob(max(1, nbest), given.flag("attention", True), given.read_mode())
+    found = await call.run(model.name, job, [" ".join(text.split()) for text in texts])
+    return call.answer([_record(outcome) for outcome in found])
+
+
+async def detect(request: Request) -> Response:
+    """Return the languages of a text by the shipped identifier, the judged one first."""
+    call = await call_of(request)
+    found = await detected(call, call.texts(), ())
+    return call.answer([[one.record() for one in languages] for languages in found])
+
+
+async def detected(
+    call: Call, texts: Sequence[str], candidates: Collection[str]
+) -> list[list[Detected]]:
+    """Return the languages of each text, at least one: the judged one, then by probability.
+
+    Short texts are judged with the others. candidates: languages that come into question; none:
+    all. Raises RequestError without a model.
+    """
+    models = call.service.catalogue.models()
+    if IDENTIFIER not in models or models[IDENTIFIER].facts.task != CLASSIFY:
+        raise RequestError(400, f"{AUTO} is not supported: no model recognises languages here")
+    texts = [MARKUP.sub(" ", text) for text in texts]
+    shown = [" ".join(text[:READ].split()) for text in texts]
+    outcomes = await call.run(IDENTIFIER, ClassifyJob(nbest=MOST_LABELS), shown)
+    ranked = judged(texts, [_shares(outcome, candidates) for outcome in outcomes])
+    found = [[Detected(a, round(100 * b, 1)) for a, b in shares.items()] for shares in ranked]
+    return [
+        [one for n, one in enumerate(each) if not n or one.confidence >= LEAST] for each in found
+    ]
+
+
+async def recognised(
+    call: Call, texts: Sequence[str], candidates: Collection[str]
+) -> list[Detected]:
+    """Return the language of each text; see `detected`."""
+    return [languages[0] for languages in await detected(call, texts, candidates)]
+
+
+def _shares(outcome: Any, candidates: Collection[str]) -> dict[str, float]:
+    labels = dict(outcome.result.labels) if outcome.result else {}
+    known = {
+        a: b for a, b in labels.items() if a != UNKNOWN and (not candidates or a in candidates)
+    }
+    return known or {"en" if not candidates or "en" in candidates else min(candidates): 0.0}
+
+
+def _record(outcome: ClassifiedLine) -> dict[str, Any]:
+    """Return the labels of a text with their probabilities, and the weights of its words."""
+    if outcome.result is None:
+        raise invalid(outcome.note)
+    result = outcome.result
+    found: dict[str, Any] = {
+        "label": result.label,
+        "labels": [{"label": a, "probability": round(b, 4)} for a, b in result.labels],
+    }
+    if result.words:
+        found["words"] = [{"word": a, "weight": round(b, 4)} for a, b in result.words]
+    return found
+
+
+# POST /transcribe, and /v1/audio/transcriptions for OpenAI's clients: what a recording says.
+
+
+LONGEST = 1800.0  # seconds of a recording
+FORMATS = ("json", "text", "srt", "verbose_json", "vtt")
+GRANULARITIES = ("segment", "word")
+UNSUPPORTED = {"temperature": ("", "0", "0.0", "none"), "prompt": ("",), "stream": FALSE}
+
+
+async def transcribe(request: Request) -> Response:
+    """Transcribe the recording in the body, or in the field `file` of a form."""
+    call = await call_of(request)
+    given = call.given
+    job = TranscribeJob(given.flag("attention"), given.text("language", ""), given.read_mode())
+    found = await transcribed(call, given.text("model", ""), job)
+    return JSONResponse(record(found))
+
+
+async def transcriptions(request: Request) -> Response:
+    """Transcribe the field `file` in the form of OpenAI's clients."""
+    call = await call_of(request)
+    given = call.given
+    model, format = given.text("model"), given.text("response_format", "json")
+    known = call.service.catalogue.models()
+    if model not in known or known[model].facts.task != TRANSCRIBE:
+        names = ", ".join(n for n, one in known.items() if one.facts.task == TRANSCRIBE)
+        raise RequestError(404, f"No model {model[:80]}; expected one of {names or 'none'}")
+    if format not in FORMATS:
+        raise invalid(f"response_format; expected {', '.join(FORMATS)}")
+    for name, unset in UNSUPPORTED.items():
+        if str(given.values.get(name, "")).strip().lower() not in unset:
+            raise invalid(f"{name} is not supported")
+    parts = given.values.get("timestamp_granularities[]") or ["segment"]
+    parts = [parts] if isinstance(parts, str) else parts
+    if not {*parts} <= {*GRANULARITIES}:
+        raise invalid(f"timestamp_granularities[]; expected {' or '.join(GRANULARITIES)}")
+    language = given.text("language", "")
+    found = await transcribed(call, model, TranscribeJob(language=language))
+    if format == "json":
+        return JSONResponse({"text": found.text})
+    if format == "verbose_json":
+        return JSONResponse(verbose(found, language, parts))
+    if format == "text":
+        return PlainTextResponse(f"{found.text}\n")
+    rendered = resolve_name("attncli.render.transcripts:rendered")  # imports torch
+    return PlainTextResponse(rendered(found, format, alone=True))
+
+
+async def transcribed(call: Call, model: str, job: TranscribeJob) -> Any:
+    """Return the transcribed recording. Raises RequestError if it cannot be read."""
+    content = next(filter(None, call.given.files.values()), b"")
+    if not content:
+        raise invalid("no recording; send its bytes as the body, or as the field `file` of a form")
+    name = call.service.catalogue.model(model, TRANSCRIBE).name
+    await asyncio.to_thread(check_seconds, content)
+    pieces = call.service.results(name, job, [content], DOCUMENT_TIMES)
+    [found] = await call.gather(pieces)
+    if found.transcript is None:
+        raise invalid(found.note)
+    return found
+
+
+def check_seconds(content: bytes) -> None:
+    """Raise RequestError for what is no recording, and for one that is too long."""
+    try:
+        seconds = resolve_name("models.signals.recordings:seconds_of")(content)
+    except ModelError as error:
+        raise invalid(str(error)) from None
+    if seconds > LONGEST:
+        raise RequestError(413, f"The recording has {seconds:,.0f} s: at most {LONGEST:,.0f}")
+
+
+def record(found: Any) -> dict[str, Any]:
+    """Return text, words and segments of a recording; with attention, what is drawn of it."""
+    transcript = found.transcript
+    answer: dict[str, Any] = {
+        "text": transcript.text,
+        "seconds": round(transcript.seconds, 3),
+        "words": words_of(transcript.words),
+        "segments": [times(each) | {"text": each.text} for each in transcript.segments],
+    }
+    if maps := sound_maps(transcript):
+        answer["maps"] = [
+            times(one)
+            | {
+                "tokens": list(one.tokens),
+                "weights": one.shares.astype(float).round(3).tolist(),
+                "slotSeconds": one.slot_seconds,
+                "spectrogram": spectrogram_url(one),
+            }
+            for one in maps
+        ]
+    return answer
+
+
+def words_of(words: Any) -> list[dict[str, Any]]:
+    """Return words with their times in seconds."""
+    return [{"word": one.text} | times(one) for one in words]
+
+
+def times(one: Any) -> dict[str, float]:
+    """Return start and end of a part of a recording, in seconds."""
+    return {"start": round(one.start, 3), "end": round(one.end, 3)}
+
+
+def _compression(text: str) -> float:
+    """Return the length of a text divided by that of its compressed form."""
+    content = text.encode("utf-8", "replace")
+    return len(content) / len(zlib.compress(content))
+
+
+def verbose(found: Any, language: str, parts: list[str]) -> dict[str, Any]:
+    """Return a transcript as OpenAI's verbose JSON. parts: of GRANULARITIES."""
+    transcript = found.transcript
+    answer: dict[str, Any] = {
+        "task": "transcribe",
+        "language": name_of(language).lower() if language else "unknown",
+        "duration": round(transcript.seconds, 3),
+        "text": transcript.text,
+    }
+    if "word" in parts:
+        answer["words"] = words_of(transcript.words)
+    if "segment" in parts:
+        answer["segments"] = [
+            {
+                "id": number,
+                "seek": round(100 * each.start),
+                **times(each),
+                "text": each.text,
+                "tokens": list(each.hypotheses[0].ids),
+                "temperature": 0.0,
+                "avg_logprob": each.hypotheses[0].log_prob / (len(each.hypotheses[0].ids) + 1),
+                "compression_ratio": round(_compression(each.text), 3),
+                "no_speech_prob": each.no_speech,
+            }
+            for number, each in enumerate(transcript.segments)
+        ]
+    return answer

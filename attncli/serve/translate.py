@@ -1,0 +1,186 @@
+"""POST /translate: LibreTranslate's protocol; `alignments`, `heads` and `model` are additions.
+
+POST /align: which words of a text and of its translation belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from attncli.documents.document import LINE_END
+from attncli.faithful.result import TranslatedLine
+from attncli.serve.documents import doubts, translated_html
+from attncli.serve.media import AUTO, Detected, recognised
+from attncli.serve.models import AlignJob, TranslateJob
+from attncli.serve.requests import RequestError, invalid
+from attncli.serve.service import Call, call_of
+from attncli.task.panels import AlignedPair
+
+MOST_ALTERNATIVES = 20
+# characters of a line times those of its translation, of all lines; with every head, HEADS times
+MOST_WEIGHTS, HEADS = 16_000_000, 8
+FORMATS = ("text", "html")
+
+
+EMPTY: dict[str, Any] = {"alternatives": [], "alignments": [], "notes": [], "checks": []}
+
+
+async def translate(request: Request) -> Response:
+    """Translate a text or a list of texts."""
+    call = await call_of(request)
+    given, texts = call.given, call.texts()
+    job, model = _job(call), given.text("model", "")
+    if job.weights:
+        lines = [line for text in texts for line in LINE_END.split(text)]
+        _check_weights(job.heads, lines, lines)
+    known = partial(call.service.catalogue.language, model=model)
+    source, target = known(given.text("source")), known(given.text("target"))
+    languages = await _sources(call, texts, source, target, model)
+    found = [EMPTY | {"translatedText": text} for text in texts]  # in the target language already
+    for language in {one.language for one in languages} - {target}:
+        direction = call.service.catalogue.direction(language, target, model)
+        numbers = [n for n, one in enumerate(languages) if one.language == language]
+        own = replace(job, languages=direction.languages)
+        translated = translated_html if own.document else _translated
+        results = await translated(call, direction.model, own, [texts[n] for n in numbers])
+        for n, result in zip(numbers, results, strict=True):
+            found[n] = EMPTY | result
+    for record, one in zip(found, languages, strict=True):
+        record["detectedLanguage"] = one.record()
+    shown = {
+        "translatedText": True,
+        "detectedLanguage": source == AUTO,
+        "alternatives": job.nbest > 1,
+        "notes": given.flag("notes"),
+        "checks": given.flag("notes") or any(record["checks"] for record in found),
+        "alignments": job.weights,
+    }
+    columns = {
+        name: [record[name] for record in found] for name, is_shown in shown.items() if is_shown
+    }
+    return JSONResponse(
+        {name: values if call.is_list else values[0] for name, values in columns.items()}
+    )
+
+
+async def align(request: Request) -> Response:
+    """Align a text `q` with its `translation`, or a list with a list."""
+    call = await call_of(request)
+    given, texts = call.given, call.texts()
+    translations = given.texts("translation")
+    if len(texts) != len(translations):
+        raise invalid(f"{len(texts)} texts and {len(translations)} translations")
+    call.service.check_length([*texts, *translations])
+    direction = call.service.catalogue.direction(
+        given.text("source"), given.text("target"), given.text("model", "")
+    )
+    sides = [[" ".join(text.split()) for text in side] for side in (texts, translations)]
+    job = AlignJob(direction.languages, given.flag("heads"), given.read_mode())
+    _check_weights(job.heads, *sides)
+    found = await call.run(direction.model, job, list(zip(*sides, strict=True)))
+    return call.answer([alignment(pair) for pair in found])
+
+
+def _check_weights(heads: bool, lines: list[str], others: list[str]) -> None:
+    """Raise RequestError for texts with too many weights between their words."""
+    cells = sum(len(line) * len(other) for line, other in zip(lines, others, strict=True))
+    if cells * (HEADS if heads else 1) > MOST_WEIGHTS:
+        raise invalid("the lines are too long for alignments; divide the text into shorter lines")
+
+
+def _job(call: Call) -> TranslateJob:
+    """Return the options that a client gives, still without languages."""
+    given = call.given
+    format = given.text("format", "text")
+    if format not in FORMATS:
+        raise RequestError(400, f"{format[:40]} format is not supported")
+    heads = given.flag("heads")
+    weights = heads or given.flag("alignments")
+    if format == "html" and weights:
+        raise RequestError(400, "alignments are of texts; send them without format=html")
+    return TranslateJob(
+        nbest=1 + given.number("alternatives", 0, MOST_ALTERNATIVES),
+        document=format == "html",
+        weights=weights,
+        heads=heads,
+        terms=call.terms(),
+        read_mode=given.read_mode(),
+    )
+
+
+async def _sources(
+    call: Call, texts: list[str], source: str, target: str, model: str
+) -> list[Detected]:
+    """Return the source language of each text. Raises RequestError for an impossible direction."""
+    known = call.service.catalogue.directions(model)
+    if source != AUTO:
+        if source != target or not any(source in pair for pair in known):
+            call.service.catalogue.direction(source, target, model)
+        return [Detected(source, 100.0)] * len(texts)
+    if not any(target in pair for pair in known):
+        raise RequestError(400, f"{target[:40]} is not supported")
+    candidates = {pair[0] for pair in known if pair[1] == target} | {target}
+    return await recognised(call, texts, candidates)
+
+
+async def _translated(
+    call: Call, model: str, job: TranslateJob, texts: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Translate texts line by line."""
+    ends = [LINE_END.findall(text) for text in texts]
+    lines = [line for text in texts for line in LINE_END.split(text)]
+    results = iter(await call.run(model, job, lines))
+    found = [[next(results) for _ in range(len(each) + 1)] for each in ends]
+    return [_joined(text, each, job.nbest) for text, each in zip(found, ends, strict=True)]
+
+
+def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int) -> dict[str, Any]:
+    """Return the answer for a text from the outcomes of its lines."""
+    outputs = [
+        "".join(output(one, rank) + end for one, end in zip(outcomes, [*ends, ""], strict=True))
+        for rank in range(nbest)
+    ]
+    return {
+        "translatedText": outputs[0],
+        "alternatives": list(dict.fromkeys(one for one in outputs[1:] if one != outputs[0])),
+        "alignments": [alignment(p) for outcome in outcomes for p in outcome.alignments[:1]],
+        **doubts(outcomes),
+    }
+
+
+def output(outcome: TranslatedLine, rank: int = 0) -> str:
+    """Return an output of a line; its last one if it has fewer. Raises RequestError without any."""
+    if outcome.translation is None:
+        raise invalid(outcome.note)
+    hypotheses = outcome.translation.hypotheses
+    return hypotheses[min(rank, len(hypotheses) - 1)].text
+
+
+def alignment(pair: AlignedPair) -> dict[str, Any]:
+    """Return words, links and weights (J, I); if computed also those of heads (L, H, J, I).
+
+    source_heads (L, H, I, I) and target_heads (L, H, J, J) are self-attention. shown: the layer and
+    head of `weights`.
+    """
+    panel = pair.panels[0]
+    found: dict[str, Any] = {
+        "source": list(pair.source),
+        "target": list(pair.target),
+        "links": sorted(map(list, panel.links)),
+    }
+    if panel.weights is not None:
+        found["weights"] = panel.weights.astype(float).round(3).tolist()
+    if panel.shown:
+        found["shown"] = panel.shown
+    for name in ("heads", "source_heads", "target_heads"):
+        if (weights := getattr(panel, name)) is not None:
+            found[name] = weights.astype(float).round(3).tolist()
+    if pair.note:
+        found["note"] = pair.note
+    return found

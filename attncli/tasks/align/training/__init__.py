@@ -1,1 +1,0 @@
-"""Training of a word aligner in stages."""

@@ -1,1 +1,0 @@
-"""Captioned images as training data."""

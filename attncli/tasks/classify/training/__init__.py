@@ -1,1 +1,0 @@
-"""Labelled texts as training data."""

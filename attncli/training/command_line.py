@@ -1,0 +1,245 @@
+"""The configuration of a run from the command line: files, preset and assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from attncli.training.configuration import (
+    data_names,
+    encoder_assignments,
+    image_settings,
+    run_config,
+)
+from attncli.training.fitting import COUNTED, Tables, fine_tuning, measured, new_weights
+from attncli.training.folder import RunFolder, read_config
+from attncli.training.settings.config import DataConfig, RunConfig, read_run_config
+from attncli.training.settings.corpora import CorpusConfig, languages_of
+from attncli.training.settings.toml import read_toml
+from attncli.training.sources import find_training_source, named_kind, training_source
+from models.core.errors import ModelError, unknown_name
+from models.core.settings import from_dict, merged, to_dict
+from models.core.use_config import TokenizerConfig
+from models.storage.installed import find_model
+from models.storage.presets import PRESETS, usual_preset
+from models.storage.replay import NAME as REPLAY_FILE
+from models.storage.settings import read_settings
+from models.text.vocabulary import own_kind
+
+GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
+REPLAY = 1 / 3  # share of the replay set in the examples of an epoch
+TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
+
+
+def settings(
+    files: Sequence[Path],
+    dev: Sequence[Path] = (),
+    preset: str | None = None,
+    assignments: Iterable[str] = (),
+    *,
+    start: Path | None = None,
+    inputs: Mapping[str, Path | None] | None = None,
+    corpora: Sequence[CorpusConfig] = (),
+    dev_corpora: Sequence[CorpusConfig] = (),
+) -> RunConfig:
+    """Return the settings of a run.
+
+    files: training data, and at most one TOML file with settings. start: a trained model that the
+    run starts from; its settings of model, tokenizer and search, and those of fine-tuning, are the
+    defaults, which the TOML file and the assignments override. inputs: files by their settings in
+    [data], such as "labels". Paths become absolute, so that the run can be resumed from any folder.
+    A file of captions with splits is also the dev set if no other is named.
+    """
+    assignments = list(assignments)
+    values = _tables([path for path in files if path.suffix == ".toml"])
+    named: dict[str, Any] = {
+        "train": [str(path) for path in files if path.suffix != ".toml"],
+        "dev": [str(path) for path in dev],
+        "corpora": [to_dict(corpus) for corpus in corpora],
+        "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
+        **{name: str(path) for name, path in (inputs or {}).items() if path},
+    }
+    if named := {name: value for name, value in named.items() if value}:
+        values["data"] = {**_table(values, "data"), **named}
+    values = _begun(values, find_model(start)) if start else values
+    values["preset"] = chosen = _preset(values, preset, assignments)
+    fit = _fine_tuning(values, assignments) if start else _fitted(chosen, values, assignments)
+    values["tokenizer"] = {**fit.get("tokenizer", {}), **_table(values, "tokenizer")}
+    values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
+    brought = encoder_assignments(image_settings(chosen, values), assignments)
+    config = absolute(run_config(chosen, values, [*brought, *assignments]))
+    tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
+    return replace(config, tokenizer=tokenizer)
+
+
+def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> Tables:
+    """Return the defaults of [train] for a run that starts from a trained model."""
+    source = training_source(values["model"]["family"])
+    given = {text.partition("=")[0].strip() for text in assignments}
+    given |= {f"train.{name}" for name in _table(values, "train")}
+    data = from_dict(source.data, values["data"], where="data")
+    count = COUNTED
+    with suppress(ModelError):  # of a file that cannot be read; the run reports it
+        count = source.count(data, COUNTED)
+    return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
+
+
+def _fitted(preset: str, values: Mapping[str, Any], assignments: Sequence[str]) -> Tables:
+    """Return the defaults of [train] and [tokenizer] for new weights and the named examples."""
+    names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
+    given = {text.partition("=")[0].strip() for text in assignments}
+    given |= {f"train.{name}" for name in _table(dict(values), "train")}
+    with suppress(ModelError):  # the run reports it
+        config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
+        texts = training_source(config.model.family).texts(config.data)
+        return new_weights(measured(texts), config.train, given)
+    return {}
+
+
+def _with_time_limit(
+    values: dict[str, Any], assignments: Iterable[str], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the [train] table over its defaults, completed if train.minutes limits the run.
+
+    Then the learning rate falls to 0 at the end of that time, so the preset's number of updates or
+    epochs and its early stopping do not apply. Those of fine-tuning, which has defaults, do: more
+    passes over few examples cost old knowledge. Values of the table take precedence; assignments
+    override both.
+    """
+    parts = (text.partition("=") for text in assignments)
+    given = {name.strip(): value for name, _, value in parts}
+    table, keeps = _table(values, "train"), defaults and values.get("start_from")
+    is_timed = given.get("train.minutes", table.get("minutes", 0)) not in (0, "0", "0.0", "")
+    return {**defaults, **(TIMED if is_timed and not keeps else {}), **table}
+
+
+def with_languages(
+    tokenizer: TokenizerConfig, data: DataConfig, start_from: str
+) -> TokenizerConfig:
+    """Return the settings with the languages and directions of the corpora.
+
+    An initial model keeps its languages; raise a ModelError if a corpus has another one, or files
+    have none.
+    """
+    corpora, dev_corpora = (getattr(data, name, ()) for name in ("corpora", "dev_corpora"))
+    if start_from and tokenizer.languages and not corpora:
+        raise ModelError(
+            f"no corpora with languages for the multilingual initial model {start_from}",
+            f"two of {', '.join(tokenizer.languages)}",
+            f"add --from {tokenizer.languages[0]} --to {tokenizer.languages[1]}, or give files as "
+            f"--corpus {'-'.join(tokenizer.languages[:2])}=FILE",
+        )
+    if not corpora:
+        return tokenizer
+    languages = languages_of(corpora)
+    if start_from:
+        for language in languages:
+            if language not in tokenizer.languages:
+                raise unknown_name("language of a corpus", language, tokenizer.languages)
+        languages = tokenizer.languages  # in the order of that model
+    else:
+        languages = tuple(sorted({*languages, *tokenizer.languages}))
+    for language in languages_of(dev_corpora):
+        if language not in languages:
+            raise unknown_name("language of a dev corpus", language, languages)
+    trained = {"-".join(pair) for corpus in corpora for pair in corpus.directions}
+    directions = tuple(sorted(trained | {*tokenizer.directions}))
+    return replace(tokenizer, languages=languages, directions=directions)
+
+
+def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
+    """Return the values merged over the settings of the initial model, with its preset."""
+    stored = read_settings(start)
+    try:
+        run = read_config(RunFolder(start))
+        preset, style = run.preset, getattr(run.data, "caption_style", None)
+    except ModelError:  # a bundle alone, or of another version
+        preset, style = "", None
+    if preset not in PRESETS:
+        model = stored["model"]
+        usual = usual_preset(str(model.get("family")), model.get("attention", {}).get("read", ""))
+        preset = str(values.get("preset") or usual)
+    data = {**({"caption_style": style} if style else {}), **_table(values, "data")}
+    if data.get("corpora") and (start / REPLAY_FILE).is_file():
+        data = {"replay": REPLAY, **data}
+    names = ("model", "tokenizer", "search")
+    own = read_run_config({name: stored[name] for name in names})
+    own = merged(own, {name: _table(values, name) for name in names})
+    tables = {name: to_dict(getattr(own, name)) for name in names}
+    return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
+
+
+def _tables(files: list[Path]) -> dict[str, Any]:
+    if not files:
+        return {}
+    if len(files) > 1:
+        raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
+    return read_toml(files[0])
+
+
+def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
+    table = values.get(name, {})
+    if not isinstance(table, dict):
+        raise ModelError(f"{name} = {table!r}", f"a table, [{name}]")
+    return table
+
+
+def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) -> str:
+    """Return the preset; raise a ModelError if two different ones are named."""
+    if preset and values.get("start_from"):
+        raise ModelError(f"--preset {preset} with --start-from", "one of them")
+    given = {assignment.partition("=")[0].strip() for assignment in assignments}
+    for name, option in (("preset", "--preset NAME"), ("start_from", "--start-from MODEL")):
+        if name in given:
+            raise ModelError(f"{name} given with -s", option)
+    stored = str(values.get("preset", ""))
+    if preset and stored and preset != stored:
+        raise ModelError(
+            f"--preset {preset} and a TOML file of preset {stored}",
+            "one preset",
+            "leave --preset out, or the file's settings of [model] and [train]",
+        )
+    if preset or stored:
+        return preset or stored
+    kind = named_kind(data_names(values, assignments))
+    return find_training_source(kind).preset_for(_table(values, "data")) if kind else "demo"
+
+
+def absolute(config: RunConfig) -> RunConfig:
+    """Return the settings with absolute paths, and with what the named files imply."""
+    image, start = config.model.image, config.start_from
+    if image.weights not in ("DEFAULT", "none"):
+        image = replace(image, weights=_absolute(image.weights))
+    attention, vectors = config.train.attention, tuple(map(_absolute, config.model.vectors))
+    if getattr(config.data, "links", "") and not attention.regions:
+        attention = replace(attention, regions=GUIDED)
+    return replace(
+        config,
+        train=replace(config.train, attention=attention),
+        start_from=_absolute(start),
+        data=config.data.absolute(),
+        model=replace(config.model, image=image, vectors=vectors),
+        tokenizer=_own_vocabulary(config.tokenizer, start),
+    )
+
+
+def _own_vocabulary(tokenizer: TokenizerConfig, start: str) -> TokenizerConfig:
+    """Return the settings with the kinds of token of one's own vocabulary, whose size is its own.
+
+    That of an initial model keeps its kinds.
+    """
+    files = tuple(map(_absolute, tokenizer.model))
+    if start or not files:
+        return replace(tokenizer, model=files)
+    if tokenizer.size:
+        raise ModelError(f"tokenizer.size={tokenizer.size} with tokenizer.model", "one of them")
+    kinds = [own_kind(Path(path), tokenizer.kind) for path in files]
+    target = kinds[-1] if kinds[-1] != kinds[0] else ""
+    return replace(tokenizer, model=files, kind=kinds[0], target_kind=target)
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path else ""

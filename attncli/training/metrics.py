@@ -1,0 +1,153 @@
+"""Scores of a dev set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attncli.scoring.caption_metrics import rouge_l, rouge_words
+from attncli.scoring.sequences import error_rate
+from attncli.scoring.translations import Scoring, sacrebleu_tokens
+from attncli.scoring.translations import metrics as sacrebleu_metrics
+from attncli.training.interfaces import DevSet, Report, Scores
+from attncli.training.processes import ALONE, Processes
+from attncli.training.settings.config import TrainConfig
+
+if TYPE_CHECKING:
+    from models.networks.bundle import Bundle
+    from models.networks.encoder_decoder import EncoderDecoder
+    from models.text.tokenizer import Tokenizer
+
+SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
+
+
+class Metric(NamedTuple):
+    """A metric of early stopping."""
+
+    label: str
+    digits: int = 2
+    lower_is_better: bool = False
+
+
+METRICS = {
+    "bleu": Metric("BLEU"),
+    "exact": Metric("exact match"),
+    "error_rate": Metric("token error rate", lower_is_better=True),
+    "rouge_l": Metric("ROUGE-L"),
+    "chrf": Metric("chrF"),
+    "ter": Metric("TER", lower_is_better=True),
+    "cider": Metric("CIDEr", digits=3),
+    "accuracy": Metric("accuracy"),
+    "macro_f1": Metric("macro F1"),
+    "wer": Metric("WER", lower_is_better=True),
+    "cer": Metric("CER", lower_is_better=True),
+    "loss": Metric("loss", digits=3, lower_is_better=True),
+}
+
+
+def metric_scores(
+    config: TrainConfig, outputs: list[str], references: list[list[str]]
+) -> dict[str, Any]:
+    """Return the scores that are computed only if a run stops by them, by their name in `Scores`.
+
+    references: of each output.
+    """
+    wanted = {config.metric, *config.patience_metrics}
+    found: dict[str, Any] = {}
+    if "error_rate" in wanted:
+        tokenize = sacrebleu_tokens(config.bleu_tokenizer)
+        found["error_rate"] = error_rate(outputs, references, tokenize=tokenize)
+    if "rouge_l" in wanted:
+        found["rouge_l"] = rouge_l(outputs, references)
+    if wanted & {"chrf", "ter"}:
+        _, *others = sacrebleu_metrics(Scoring(config.bleu_tokenizer))
+        columns: Any = [*zip_longest(*references)]
+        for name, metric in zip(("chrf", "ter"), others, strict=True):
+            if name in wanted:
+                found[name] = float(metric.corpus_score(outputs, columns).score)
+    return found
+
+
+def value_of(scores: Scores, metric: str) -> float:
+    """Return a metric's value, negated if lower is better; if it is missing, that of the loss."""
+    found = getattr(scores, metric)
+    if found is None:
+        return -scores.loss
+    return -float(found) if METRICS[metric].lower_is_better else float(found)
+
+
+def improves(value: float, loss: float, best: float | None, best_loss: float | None) -> bool:
+    """Return True if a value is higher than the best, or equal with a lower loss."""
+    if best is None or value > best:
+        return True
+    return value == best and best_loss is not None and loss < best_loss
+
+
+def described(value: float, metric: str) -> str:
+    """Return a value of `value_of` as text, with the metric's name."""
+    kind = METRICS[metric]
+    return f"{kind.label} {-value if kind.lower_is_better else value:.{kind.digits}f}"
+
+
+def metric_for(references: Sequence[str]) -> str:
+    """Return exact if most references are short, otherwise bleu.
+
+    Up to three words are short: without a fourth word, BLEU-4 is 0. Languages written without
+    spaces are recognised by their letters: a kana or Chinese character counts as a word, and more
+    than 40 letters are never short.
+    """
+    short = [
+        len(text) <= SHORT_LETTERS and len(rouge_words(text)) <= SHORT_WORDS for text in references
+    ]
+    return "exact" if sum(short) > len(short) / 2 else "bleu"
+
+
+# Evaluation on the dev set, divided among the processes of a run.
+
+
+def evaluate(
+    bundle: Bundle,
+    dev: DevSet,
+    config: TrainConfig,
+    report: Report = lambda share: None,
+    processes: Processes = ALONE,
+) -> Scores:
+    """Return the scores of the bundle's weights; all processes call this."""
+    dev = dev.encoded_by(bundle.model, report)
+    loss = dev_loss(bundle.model, bundle.tokenizer, dev, report, processes)
+    if config.metric == "loss":
+        return Scores(loss, None)
+    outputs, device = [""] * len(dev), str(next(bundle.model.parameters()).device)
+    own = list(range(processes.number, len(dev), processes.size))
+    part = dev if processes.size == 1 else dev.some(own)
+    found = part.outputs(bundle, device, report) if own else []
+    for number, content in enumerate(processes.gather(json.dumps(found).encode())):
+        outputs[number :: processes.size] = json.loads(content)
+    scores = Scores(loss) if processes.number else dev.scores(loss, outputs, config)
+    return Scores(**json.loads(processes.gather(json.dumps(scores._asdict()).encode())[0]))
+
+
+def dev_loss(
+    model: EncoderDecoder,
+    tokenizer: Tokenizer,
+    dev: DevSet,
+    report: Report = lambda share: None,
+    processes: Processes = ALONE,
+) -> float:
+    """Return the negative log-likelihood per target token, in nats, without label smoothing."""
+
+    import torch
+
+    from models.networks.losses import sequence_loss
+
+    total, tokens = 0.0, 0
+    batches = islice(dev.batches(tokenizer, model), processes.number, None, processes.size)
+    with torch.inference_mode():
+        for batch in batches:
+            report(0.0)
+            found = sequence_loss(model.eval().teacher_force(batch), batch, model.output)
+            total, tokens = total + float(found.nll.sum()), tokens + len(found.nll)
+    total, count = processes.total([total, tokens])
+    return total / max(1.0, count)

@@ -1,1 +1,0 @@
-"""A run from its settings to its bundle."""

@@ -1,1 +1,0 @@
-"""The run folder: checkpoints, log, lock, prepared data."""

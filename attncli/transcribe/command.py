@@ -1,0 +1,179 @@
+"""``attn transcribe``: parse the options, run the job, write the transcripts."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from attncli.bulk.job import BulkJob, BulkTask
+from attncli.data.named_files import RECORDINGS, ImageFile, is_alone, listed_images, named_images
+from attncli.data.streams import check_output, open_output
+from attncli.options.line_streams import Output, check_shown, is_away
+from attncli.options.settings import Options, SetOption
+from attncli.options.shared import Device, OneModel, Threads
+from attncli.terminal import console
+from attncli.terminal.messages import counted
+from models.core.settings import option
+
+
+@dataclass(frozen=True)
+class SpeechDetection:
+    """What of a recording is transcribed."""
+
+    vad: bool = option(
+        False,
+        "leave out what has no speech for two seconds, by Silero's detector: silence, hum, noise "
+        "and music give no words",
+    )
+
+
+if TYPE_CHECKING:
+    from attncli.render.transcripts import TranscribedFile
+
+
+@dataclass(frozen=True)
+class TranscribeOptions(Options):
+    """Options of transcripts. Languages: of a model that chooses them."""
+
+    TABLES = "search attention transcribe"
+    UNUSED = "search.max_caption search.nbest"
+
+    transcribe: SpeechDetection = option(SpeechDetection, "transcribe")
+
+
+Recordings = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILE",
+        help="Recordings, folders or TAR files of them, or patterns; - reads one from standard "
+        "input. Default: paths on standard input, one per line.",
+    ),
+]
+Format = Annotated[
+    Literal["text", "tsv", "jsonl", "srt", "vtt", "ctm"],
+    typer.Option(help="How to write the transcripts: text, data, subtitles or times of words."),
+]
+SpeechFrom = Annotated[
+    str,
+    typer.Option(
+        "--from", metavar="LANGUAGE", help="Language of the recordings (Whisper: else detected)."
+    ),
+]
+SpeechTo = Annotated[
+    str, typer.Option(metavar="LANGUAGE", help="Whisper: en translates into English.")
+]
+Channels = Annotated[
+    bool, typer.Option("--channels", help="Transcribe each channel (speaker) by itself.")
+]
+Align = Annotated[bool, typer.Option("--align", help="Add the times of the words.")]
+Show = Annotated[bool, typer.Option("--show", help="Draw the attention over time in the terminal.")]
+PictureFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw the spectrogram and the attention of each token: a .png, .svg, .pdf, .html "
+        "(plays the word that is pointed at) or .npz file. For several recordings: a folder/ or a "
+        "name that contains {name}.",
+    ),
+]
+Set = Annotated[list[str] | None, SetOption(TranscribeOptions, example="search.max_ratio=1")]
+
+
+def transcribe(
+    files: Recordings = None,
+    *,
+    model: OneModel = None,
+    source: SpeechFrom = "",
+    to: SpeechTo = "",
+    output: Output = None,
+    format: Format = "text",
+    align: Align = False,
+    channels: Channels = False,
+    show: Show = False,
+    picture: PictureFile = None,
+    device: Device = "auto",
+    threads: Threads = 0,
+    set: Set = None,
+) -> None:
+    """Write what is said in recordings.
+
+    The output for one recording is its text; for several, "file <TAB> text", in order. A recording
+    that cannot be read is reported on stderr; its row has no text, and the exit status is 1. Long
+    recordings are divided at silences. See docs/transcribe.md.
+
+    Example:
+      attn transcribe -m runs/speech memo.wav
+      attn transcribe -m runs/speech talk.flac --format srt -o talk.srt
+      attn transcribe -m runs/speech memo.wav --picture attention.html
+      arecord -f S16_LE -r 16000 | attn transcribe -m runs/speech -
+    """
+    options = TranscribeOptions.of_command(locals(), messages=console)
+    names = files or []
+    if not names and (sys.stdin is None or sys.stdin.isatty()):
+        raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")
+    check_output(output)
+    check_shown(show, format)
+    from attncli.render.transcripts import TIMED, rendered  # import torch
+    from attncli.transcribe.runner import TranscribeRunner, drawing, shown
+
+    alone = is_alone(names) and not channels
+    draw = drawing(picture, console, alone=alone)
+    runner = TranscribeRunner.open(model, options)
+    groups = named_images(names, recursive=True, kind=RECORDINGS)
+    if not names:
+        groups = listed_images(sys.stdin.buffer)
+    results = runner.run(
+        chain.from_iterable(groups),
+        times=align or format in TIMED,
+        weights=show or picture is not None,
+        channels=channels,
+    )
+    failed = 0
+    counting = not alone and is_away(output)
+    with open_output(output) as write, console.progress("transcribing", shown=counting) as advance:
+        for count, result in enumerate(results, 1):
+            write(rendered(result, format, alone=alone, align=align))
+            if show:
+                write(shown(result))
+            draw(result)
+            if result.note:
+                failed += 1
+                console.warn(result.note)
+            if result.remark:
+                console.warn(result.remark)
+            advance(count, counted(count, "recording"))
+    if failed:
+        raise typer.Exit(1)
+
+
+class TranscribeTask(BulkTask):
+    """Models of speech, for the recordings of a bulk job."""
+
+    doing, shipped, into = "transcribing", "transcribe", "text"
+    options, formats = TranscribeOptions, ("text", "tsv", "jsonl", "ctm")
+    files, fields = RECORDINGS, 0
+
+    def __init__(self, job: BulkJob) -> None:
+        from attncli.render.transcripts import TIMED, rendered  # import torch
+        from attncli.transcribe.runner import TranscribeRunner
+
+        runner = TranscribeRunner.open(Path(job.models[0]), self.read(job))
+        format = job.settings["format"]
+        self.run = partial(runner.run, times=format in TIMED)
+        self.row = partial(rendered, format=format, alone=False)
+
+    def failed(self, record: ImageFile, error: str) -> TranscribedFile:
+        """Return a recording without a transcript."""
+        from attncli.render.transcripts import TranscribedFile
+
+        return TranscribedFile(record.name, None, error)
+
+    def value(self, result: TranscribedFile) -> tuple[str | None, ...]:
+        """Return the transcript."""
+        return None if result.note else result.text, result.note

@@ -1,0 +1,207 @@
+"""Alignment of outputs with their sources, by the attention at each output token.
+
+It places the tags of a line in its outputs, and is drawn or written with them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attncli.align.pairs import Aligner, drawn, every_head, side_by_side
+from attncli.data.corpus import PairLine
+from attncli.faithful.place import project_tags
+from attncli.faithful.plan import Plan
+from attncli.faithful.result import TranslatedLine
+from attncli.faithful.spans import TokenWeights, word_weights, words
+from attncli.faithful.stand_ins import shifted
+from attncli.task.panels import AlignedPair
+from models.core.types import EMPTY, Translation
+from models.text.tokenizer import END
+
+if TYPE_CHECKING:
+    from models.alignment import Alignment
+    from models.engines.translator import Translator
+
+
+def with_alignments(
+    results: Iterable[list[TranslatedLine]], aligners: Sequence[Aligner]
+) -> Iterator[list[TranslatedLine]]:
+    """Add an alignment to each hypothesis, token by token as the model generated it.
+
+    aligners: one for each model of an ensemble; the alignment has a panel for each. A line that was
+    translated in parts is aligned in parts.
+    """
+    for outcomes in results:
+        asked = [
+            (n, parts) for n, outcome in enumerate(outcomes) for parts in by_rank(outcome.parts)
+        ]
+        of_models = [_aligned(outcomes, asked, aligner) for aligner in aligners]
+        aligned: dict[int, list[AlignedPair]] = {}
+        for (n, _), pairs in zip(asked, zip(*of_models, strict=True), strict=True):
+            aligned.setdefault(n, []).append(side_by_side(pairs))
+        yield [
+            outcome._replace(alignments=tuple(aligned.get(n, ())))
+            for n, outcome in enumerate(outcomes)
+        ]
+
+
+def _aligned(
+    outcomes: list[TranslatedLine],
+    asked: list[tuple[int, tuple[Translation, ...]]],
+    aligner: Aligner,
+) -> list[AlignedPair]:
+    """Return the alignments of hypotheses by one model. asked: line and parts of each."""
+    from models.alignment import align_translations
+
+    flat = [part for _, parts in asked for part in parts]
+    found = align_translations(
+        aligner.translator,
+        flat,
+        config=aligner.config,
+        max_batch_tokens=aligner.max_batch_tokens,
+        scored=False,
+    )
+    heads = every_head(aligner, flat)
+    each = zip(found, heads, strict=True)
+    return [_whole(outcomes[n], [next(each) for _ in parts], aligner) for n, parts in asked]
+
+
+def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], by: Aligner) -> AlignedPair:
+    """Return the alignment of a hypothesis. parts: with the weights of every head, or None."""
+    found = zip([alignment for alignment, _ in parts], outcome.stand_ins, strict=True)
+    whole = joined([with_parts(*each) for each in found])
+    heads = parts[0][1] if len(parts) == 1 else None
+    return drawn(PairLine(outcome.line.number, "", ""), whole, by, heads)
+
+
+def joined(parts: Sequence[Alignment]) -> Alignment:
+    """Join the alignments of the parts of a text, without links between them; rows have one."""
+    import torch
+
+    source: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+    links = set()
+    for part in parts:
+        links |= {(i + len(source), j + len(target)) for i, j in part.links}
+        source, target = source + part.source, target + part.target
+    return parts[0]._replace(
+        source=source,
+        target=target,
+        weights=torch.block_diag(*(part.weights for part in parts)),
+        links=frozenset(links),
+        score=sum(part.score for part in parts) / len(parts),
+        null=torch.cat([part.null for part in parts]),
+        note="; ".join(part.note for part in parts if part.note),
+    )
+
+
+def with_parts(alignment: Alignment, stand_ins: Sequence[tuple[str, str, str]]) -> Alignment:
+    """Return an alignment whose words have the protected parts in place of the stand-ins."""
+    source, target = alignment.source, alignment.target
+    for stand_in, raw, shown in stand_ins:
+        source = tuple(word.replace(stand_in, raw) for word in source)
+        target = tuple(word.replace(stand_in, shown) for word in target)
+    return alignment._replace(source=source, target=target)
+
+
+AlignTranslations = Callable[[list[Translation]], list[TokenWeights]]  # of the best output of each
+
+
+def with_tags(
+    results: Sequence[TranslatedLine], plans: Sequence[Plan], align: AlignTranslations
+) -> list[TranslatedLine]:
+    """Return the results with the tags of their lines in all outputs.
+
+    plans: by which they were translated. Only lines with tags are aligned, all at once. A line
+    without words is returned unchanged.
+    """
+    each = [*zip(results, plans, strict=True)]
+    tagged = (one.parts for one, plan in each if plan.tagged and plan.tagged.tags)
+    flat = [part for parts in tagged for rank in by_rank(parts) for part in rank]
+    found = iter(align(flat) if flat else [])
+    return [
+        one._replace(translation=_carried(plan, one, found))
+        if plan.tagged and one.translation
+        else one
+        for one, plan in each
+    ]
+
+
+def by_rank(parts: Sequence[Translation]) -> list[tuple[Translation, ...]]:
+    """Return the parts with one output each: the best ones, the second ones, and so on."""
+    ranks = zip(*(part.hypotheses for part in parts), strict=False)
+    return [
+        tuple(part._replace(hypotheses=(one,)) for part, one in zip(parts, rank, strict=True))
+        for rank in ranks
+    ]
+
+
+def token_weights(translator: Translator, translations: list[Translation]) -> list[TokenWeights]:
+    """Return the weights between the tokens of each best output and its source, else a diagonal."""
+    from models.alignment import align_translations
+    from models.text.units import units
+
+    if not translator.read_mode:
+        return [_in_order(text, best.text) for text, (best, *_), _ in translations]
+    config = dataclasses.replace(translator.alignment, units="piece")
+    aligned = align_translations(translator, translations, config=config, scored=False)
+    tokenizer = translator.tokenizer
+    weights = []
+    for (text, (best, *_), to), found in zip(translations, aligned, strict=True):
+        ids = translator.encode(text, to)
+        source = units(tokenizer.source, ids, text, kind="piece", marks=True)
+        said = [*best.ids, END]
+        target = units(tokenizer.target, said, best.text, kind="piece", marks=True)
+        weights.append(TokenWeights(source.spans, target.spans, found.weights.tolist()))
+    return weights
+
+
+def _in_order(source: str, target: str) -> TokenWeights:
+    from models.alignment import diagonal
+
+    spans, target_spans = words(source), words(target)
+    rows = [[0.0] * len(spans) for _ in target_spans]
+    for i, j in diagonal(len(spans), len(target_spans)):
+        rows[j][i] = 1.0
+    return TokenWeights(spans, target_spans, rows)
+
+
+def _carried(plan: Plan, result: TranslatedLine, found: Iterator[TokenWeights]) -> Translation:
+    """Return the translation of a line with its tags."""
+    assert plan.tagged and result.translation
+    tagged, translation = plan.tagged, result.translation
+    if not result.parts:
+        return Translation(translation.source, (EMPTY._replace(text=tagged.line),))
+    source_words = words(tagged.text)
+    hypotheses = []
+    for rank, whole in enumerate(translation.hypotheses):
+        weights = [next(found) for _ in result.parts] if tagged.tags else []
+        placed = _placed(plan, result, rank, weights)
+        of_words = word_weights(placed, source_words, words(whole.text))
+        hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, of_words)))
+    return Translation(translation.source, tuple(hypotheses))
+
+
+def _placed(
+    plan: Plan, result: TranslatedLine, rank: int, weights: Sequence[TokenWeights]
+) -> list[TokenWeights]:
+    """Return the weights of each part, by the characters of the source and the translation."""
+    assert plan.tagged
+    placed, target = [], result.hypotheses[rank].text
+    outputs = [*plan.outputs(result.parts)][rank] if weights else []
+    start = target_start = 0
+    for number, (spans, target_spans, rows) in enumerate(weights):
+        piece, output = plan.pieces[number], outputs[number]
+        start = max(start, plan.tagged.text.find(piece, start))
+        target_start = max(target_start, target.find(output, target_start))
+        written = result.parts[number].hypotheses[rank].text
+        moved = (
+            shifted(spans, plan.edits(number)),
+            shifted(target_spans, plan.edits(number, written)),
+        )
+        placed.append(TokenWeights(*moved, rows).moved(start, target_start))
+        start += len(piece)
+        target_start += len(output)
+    return placed

@@ -1,0 +1,166 @@
+"""Options of a translation, and the engine: CTranslate2 where it can, torch otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from attncli.documents.document import FORMATS, PACKED, TEXT
+from attncli.jobs import loading
+from attncli.options.settings import Options
+from attncli.options.shared import PictureSettings, TextBatches
+from models.core.errors import ConfigurationError, DamagedError
+from models.core.limits import retain_freed_memory
+from models.core.settings import from_dict, option
+from models.core.use_config import AlignConfig, SearchConfig
+from models.engines.ctranslate2_translator import CTranslate2Translator, Engine, obstacle
+from models.search.hypotheses import changed_search
+from models.storage.installed import chosen_model
+from models.storage.settings import read_settings
+
+if TYPE_CHECKING:
+    from models.engines.text_translator import TextTranslator
+
+AUTO = "auto"  # as source language: recognised for each line
+Precision = Literal["auto", "fp32", "int8"]  # int8: ctranslate2
+
+
+@dataclass(frozen=True)
+class TranslateBatches(TextBatches):
+    """Computation of translations."""
+
+    backend: str = option(
+        "auto",
+        "program of the search: torch; ctranslate2, for text Transformers on the processor; auto: "
+        "ctranslate2 where it can, else torch",
+        choices=get_args(Engine),
+    )
+
+
+@dataclass(frozen=True)
+class InputSettings:
+    """Format of the input."""
+
+    format: str = option(
+        "",
+        "format of the input (empty: by the name of the file; text, for lines)",
+        choices=("", TEXT, *FORMATS, *PACKED),
+    )
+    keep: tuple[str, ...] = option((), "json, jsonl, yaml: translate all text fields but these")
+
+
+@dataclass(frozen=True)
+class LineSettings:
+    """Conversion of lines to texts."""
+
+    long_lines: str = option(
+        "split",
+        "lines that are too long for the model: split (at sentence ends) or refuse",
+        choices=("split", "refuse"),
+    )
+
+
+@dataclass(frozen=True)
+class TranslateOptions(Options):
+    """Options of a translation. source: AUTO recognises it, and copies lines in the target.
+
+    Usually spaces, apostrophes and accents are normalised, lines in capitals that the model does
+    not know are translated in lower case, and unchanged are lines without letters, addresses,
+    spaces and emoji at the ends of a line, and a word that is longer than the model accepts.
+    """
+
+    TABLES = "search input text align picture attention compute"
+    UNUSED = "search.max_caption align.symmetrise"
+
+    input: InputSettings = option(InputSettings, "format of the input")
+    text: LineSettings = option(LineSettings, "lines")
+    align: AlignConfig = option(AlignConfig, "--align, --show and --picture")
+    picture: PictureSettings = option(PictureSettings, "--show and --picture")
+    compute: TranslateBatches = option(TranslateBatches, "computation")
+    precision: Precision = "auto"  # int8 only with ctranslate2
+    verbatim: bool = False  # give lines to the model as they are, but for what is too long
+    keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
+    document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
+    glossary: Sequence[Sequence[str]] = ()  # terms: source and target
+    heads: bool = False  # alignments have the weights of every head
+
+    @property
+    def long_lines(self) -> str:
+        """How a line that is too long for the model is read: split or refuse."""
+        return self.text.long_lines
+
+    @property
+    def cut_above(self) -> int:
+        """Tokens; a longer sentence is divided at clause marks; 0: the usual limits."""
+        return int(self.of("search").get("split_above", 0))
+
+    @property
+    def limited(self) -> bool:
+        """True if the user has set a length at which outputs may be cut."""
+        return not {"max_ratio", "max_extra"}.isdisjoint(self.of("search"))
+
+
+def open_text_models(models: Sequence[Path] | None, options: TranslateOptions) -> TextTranslator:
+    """Open a text model, or the ensemble of several, which torch runs; see `open_text_model`."""
+    if not models or len(models) == 1:
+        return open_text_model(models[0] if models else None, options)
+    _check_torch(options, "several models")
+    return loading.open_model("translate", models, options)
+
+
+def open_text_model(model: Path | None, options: TranslateOptions) -> TextTranslator:
+    """Open a text model, by CTranslate2 where it can; see `open_model` and `without_torch`."""
+    path = chosen_model(model, "translate")
+    settings = read_settings(path)
+    fast = without_torch(path, options, settings)
+    if fast is None:
+        return loading.open_model("translate", path, options)
+    loading.say_licence(path, settings, options.messages)
+    return loading.configured("translate", fast, options)
+
+
+def without_torch(
+    path: Path, options: TranslateOptions, settings: dict[str, Any]
+) -> CTranslate2Translator | None:
+    """Read a model for a search by CTranslate2; None if torch must search, or reports damage.
+
+    Raises ConfigurationError if CTranslate2 or int8 is chosen for what only torch can do.
+    """
+    if options.compute.backend == "torch":
+        reason = "compute.backend=torch"
+    elif options.attention.read_decode:
+        reason = "attention.read_decode"
+    else:
+        saved = from_dict(SearchConfig, settings["search"], where="search")
+        reason = obstacle(settings, changed_search(saved, options.of("search")), options.device)
+    if reason:
+        _check_torch(options, reason)
+        return None
+    retain_freed_memory()
+    try:
+        stored = "int8" if settings.get("weights") == "int8" else "fp32"
+        precision = stored if options.precision == "auto" else options.precision
+        return CTranslate2Translator.read(
+            path, precision=precision, threads=options.threads, settings=settings
+        )
+    except DamagedError:
+        if options.compute.backend == "ctranslate2":
+            raise
+        return None
+
+
+def _check_torch(options: TranslateOptions, reason: str) -> None:
+    """Raise ConfigurationError for options of CTranslate2. reason: why torch must run the model."""
+    if options.compute.backend == "ctranslate2":
+        raise ConfigurationError(
+            f"compute.backend=ctranslate2 with {reason}",
+            "one text Transformer on the processor, beam or greedy search",
+            "leave it out",
+        )
+    if options.precision == "int8":
+        raise ConfigurationError(
+            f"--precision int8 with {reason}",
+            "fp32, or a model and a search that CTranslate2 supports",
+        )

@@ -1,0 +1,100 @@
+"""Settings of texts in training: sentence pairs, and rows of several inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from attncli.training.settings.config import DataConfig
+from attncli.training.settings.corpora import CorpusConfig, with_absolute_paths
+from models.core.settings import option
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class TextData(DataConfig):
+    """Sentence pairs: one corpus, or several of several languages."""
+
+    train: tuple[str, ...] = option(
+        (), "two line-aligned files, or one TSV; none: the embedded grammar"
+    )
+    dev: tuple[str, ...] = option((), "files for evaluation during training, as for train")
+    corpora: tuple[CorpusConfig, ...] = option(
+        (), "multilingual: a table [[data.corpora]] for each corpus, in place of train"
+    )
+    dev_corpora: tuple[CorpusConfig, ...] = option(
+        (), "multilingual: corpora for evaluation during training, as for corpora"
+    )
+    replay: float = option(
+        0.0,
+        "multilingual, with an initial model: share of the examples that are of its replay set, so "
+        "that it does not forget; --start-from sets a third",
+        below=1,
+    )
+    links: str = option(
+        "",
+        "a file of word links, a Pharaoh line for each training pair as `attn align` writes, to "
+        "which attention is drawn (guided alignment; Garg et al. 2019)",
+    )
+    temperature: float = option(
+        1.0,
+        "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
+        "repeated (Arivazhagan et al. 2019)",
+        least=1,
+    )
+    concatenate: float = option(
+        0.0,
+        "share of the examples that consist of 2 to 4 pairs of one direction, so that texts of "
+        "several sentences are learned (Kondo et al. 2021)",
+        below=1,
+    )
+    noise: float = option(
+        0.0,
+        "share of the sources with noise: lower case, capitals, no final punctuation, typing "
+        "mistakes",
+        at_most=1,
+    )
+
+    FOLDERS = ("links",)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files to train on."""
+        return (*self.train, *(path for corpus in self.corpora for path in corpus.files))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The files that a run reads."""
+        dev = (path for corpus in self.dev_corpora for path in corpus.files)
+        return tuple(filter(None, (*self.files, *self.dev, *dev, self.links)))
+
+    @property
+    def dev_option(self) -> str:
+        """The option that names dev pairs; those of corpora have languages."""
+        return "--dev-corpus" if self.corpora else "--dev"
+
+    def absolute(self) -> TextData:
+        """Return the settings with absolute paths."""
+        return replace(
+            super().absolute(),
+            corpora=with_absolute_paths(self.corpora),
+            dev_corpora=with_absolute_paths(self.dev_corpora),
+        )
+
+
+@dataclass(frozen=True)
+class RowData(DataConfig):
+    """Rows of several inputs: a table whose first line names its columns."""
+
+    train: tuple[str, ...] = option((), "a table of rows")
+    dev: tuple[str, ...] = option((), "a table for evaluation during training")
+    target: str = option("target", "column of the target; model.inputs names the other columns")
+    images: str = option("", "a folder of the images of the rows, or a TAR file of them")
+    features: str = option(
+        "", "folder that caches the features of a frozen image encoder (empty: the user's cache)"
+    )
+
+    FOLDERS = ("images",)
+    CACHES = ("features",)

@@ -1,0 +1,156 @@
+"""Translations as text, TSV or JSON lines: their cells and records; see docs/translate.md.
+
+Text has n-best lists as in Moses, and links after the output as in Marian. Hypotheses are sorted by
+score; log_prob is the natural logarithm of the probability.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from attncli.faithful.checks import LOOP, NAMES
+from attncli.faithful.result import TranslatedLine
+from attncli.render.alignment import inputs_of, linked, record_of
+from attncli.render.rows import (
+    InputCells,
+    OutputCells,
+    RowLayout,
+    RowWriter,
+    encoded_rows,
+    hypothesis_record,
+)
+from attncli.terminal.messages import counted
+from models.search.repeats import repetition
+
+
+def rendered(outcomes: list[TranslatedLine], layout: RowLayout) -> bytes:
+    """Return the rows of some lines as UTF-8, each with the line ending of its source."""
+    return encoded_rows(outcomes, layout, WRITER)
+
+
+def _cells(outcome: TranslatedLine, layout: RowLayout) -> InputCells:
+    outputs = []
+    for rank, hypothesis in enumerate(outcome.hypotheses):
+        links = _links(outcome, rank, layout)
+        columns = (links or "",) if layout.align else ()
+        suffix = "" if links is None else f" ||| {links}"
+        outputs.append(OutputCells(hypothesis.text, f"{hypothesis.score:.4f}", columns, suffix))
+    missing = OutputCells(columns=("",) if layout.align else ())
+    return InputCells(outcome.line.text, outputs or [missing], outcome.line.number)
+
+
+def _record(outcome: TranslatedLine, layout: RowLayout) -> dict[str, object]:
+    ranks = range(len(outcome.hypotheses))
+    record: dict[str, object] = {
+        "source": outcome.line.text,
+        "hypotheses": [_hypothesis_record(outcome, rank) for rank in ranks],
+    }
+    if layout.read.startswith("hard"):
+        record["read"] = layout.read
+    if outcome.checks:
+        record["checks"] = [check._asdict() for check in outcome.checks]
+    if outcome.translation is None:
+        record["error"] = outcome.note
+    return record
+
+
+def _hypothesis_record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
+    hypothesis = outcome.hypotheses[rank]
+    record = hypothesis_record(hypothesis)
+    if found := repetition(hypothesis.text, outcome.line.text):
+        record["repetition"] = {"phrase": found.phrase, "count": found.times}
+    if outcome.alignments:
+        pair = outcome.alignments[rank]
+        units = {"source": pair.source, "target": pair.target}
+        record["alignment"] = {**units, **record_of(pair.panels[0]), **inputs_of(pair)}
+    return record
+
+
+def _links(outcome: TranslatedLine, rank: int, layout: RowLayout) -> str | None:
+    """Return the links of an output; None if they are not requested, or the line is empty."""
+    if not layout.align or not outcome.alignments:
+        return None
+    return linked(outcome.alignments[rank].panels[0], 0, probabilities=False)
+
+
+TAG = re.compile(r"</?[A-Za-z][^<>]*>")  # of a text that was read without --keep-tags
+WRITER = RowWriter(_cells, _record)
+
+
+FOREIGN = "lines copied, because the model knows none of their letters"
+LOST = "outputs without a character that the model does not know"
+TRUNCATED = "outputs cut at their length limit"
+LOOPS = "outputs with a repetition loop"
+TAGS = "lines whose tags the model placed; --keep-tags places them by alignment"
+REPORTED = 5  # lines of each kind that are reported one by one; the others are counted
+
+
+class OutputReport:
+    """Messages about the best output of each line, and a summary if there are many.
+
+    references: a list for each line, from line 1. A loop that a reference repeats as often is not
+    reported. name: how messages call the line with a number.
+    """
+
+    def __init__(
+        self,
+        references: Sequence[Sequence[str]] = (),
+        *,
+        name: Callable[[int], str] = "line {}".format,
+    ) -> None:
+        self._references, self._name = references, name
+        self._counts: Counter[str] = Counter()
+        self._copied = self._others = 0  # lines without letters that were copied; lines of text
+
+    def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
+        """Yield a message for each of the first suspicious outputs, with the name of its line."""
+        for outcome in outcomes:
+            if text := outcome.line.text.strip():
+                copied = not outcome.parts and not any(map(str.isalpha, text))
+                self._copied += copied
+                self._others += not copied
+            for kind, message in self._suspicions(outcome):
+                self._counts[kind] += 1
+                if self._counts[kind] <= REPORTED:
+                    yield f"{self._name(outcome.line.number)}: {message}"
+
+    def _suspicions(self, outcome: TranslatedLine) -> Iterator[tuple[str, str]]:
+        """Yield the kind and the message of all that is suspicious about an output."""
+        if outcome.translation is None:
+            return
+        best = outcome.translation.hypotheses[0]
+        if outcome.foreign:
+            yield FOREIGN, "copied, because the model knows none of its letters"
+        if outcome.lost:
+            yield LOST, f"the output lacks {outcome.lost!r}, which the model does not know"
+        replaced = (raw for part in outcome.stand_ins for _, raw, _ in part)
+        if not self._counts[TAGS] and any(TAG.fullmatch(raw) for raw in replaced):
+            yield TAGS, "the model placed the tags; --keep-tags places them by alignment"
+        if best.truncated:
+            tokens = counted(len(best.ids), "token")
+            raised = "(search.max_ratio and search.max_extra raise the limit)"
+            yield TRUNCATED, f"the output was cut at its length limit, after {tokens} {raised}"
+        expected = self._references[outcome.line.number - 1] if self._references else ()
+        if found := repetition(best.text, outcome.line.text, *expected):
+            times = f"{found.times:,} times in a row (score {best.score:.2f})"
+            yield LOOPS, f"the output repeats {found.phrase!r} {times}"
+        loops = found or not expected or repetition(best.text, *expected, times=LOOP)
+        told = {"repetition": bool(found) or not loops, "length": best.truncated}
+        told |= {"characters": bool(outcome.lost)}
+        for check in outcome.checks:
+            if not told.get(check.name):
+                yield f"outputs with {NAMES[check.name]}", f"{NAMES[check.name]}: {check.found}"
+
+    def copied(self) -> str:
+        """Return a remark if every line with text was copied for lack of letters; "" otherwise."""
+        if self._others or not self._copied:
+            return ""
+        return f"{counted(self._copied, 'line')} without letters copied; --verbatim translates them"
+
+    def totals(self, above: int = 0) -> Iterator[str]:
+        """Yield the totals of the kinds with more lines than a number."""
+        for kind, count in self._counts.items():
+            if count > above:
+                yield f"{kind}: {count:,}"

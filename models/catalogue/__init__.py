@@ -1,1 +1,0 @@
-"""Presets and installed models."""

@@ -1,0 +1,262 @@
+"""Names to classes: every variant of the zoo, as ``module:Class``, imported only when built.
+
+A variant is its class: the first line of the docstring is its summary, the rest its equation and
+source. They are read with ``ast``, so that listing the zoo imports no torch.
+
+An installed package adds variants of its own through an entry point group, ``attn.score``,
+``attn.window`` and so on, with the same ``module:Class``. They are known only if the environment
+variable ATTN_PACKAGES names the package, so that a downloaded model cannot cause an import.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from models.core.errors import ConfigurationError, unknown_name
+
+TABLES: dict[str, dict[str, str]] = {
+    "family": {
+        "seq2seq": "models.networks.text_families:Seq2Seq",
+        "rnnsearch": "models.networks.text_families:RnnSearch",
+        "luong": "models.networks.text_families:Luong",
+        "transformer": "models.networks.text_families:Transformer",
+        "multi-source": "models.networks.several_inputs:MultiSource",
+        "multi-source-transformer": ("models.networks.several_inputs:MultiSourceTransformer"),
+        "captioner": "models.networks.captioner:ShowAttendTell",
+        "captioner-adaptive": "models.networks.captioner:CaptionerAdaptive",
+        "captioner-top-down": "models.networks.captioner:CaptionerTopDown",
+        "captioner-transformer": "models.networks.captioner:CaptionerTransformer",
+        "listen_attend_spell": "models.networks.captioner:ListenAttendSpell",
+        "speech_transformer": "models.networks.captioner:SpeechTransformer",
+        "classifier": "models.networks.text_families:RecurrentClassifier",
+        "classifier-transformer": "models.networks.text_families:TransformerClassifier",
+    },
+    "score": {
+        "additive": "models.attention.scores:Additive",
+        "concat": "models.attention.scores:Concat",
+        "dot": "models.attention.scores:Dot",
+        "scaled_dot": "models.attention.scores:ScaledDot",
+        "general": "models.attention.scores:General",
+        "cosine": "models.attention.scores:Cosine",
+        "qk_norm": "models.attention.scores:QkNorm",
+        "location": "models.attention.scores:Location",
+        "location_aware": "models.attention.scores:LocationAware",
+        "ffn": "models.attention.scores:FeedForwardScore",
+    },
+    "window": {
+        "global": "models.attention.windows:Global",
+        "local_m": "models.attention.windows:LocalMonotonic",
+        "local_p": "models.attention.windows:LocalPredictive",
+        "median": "models.attention.windows:LocalMedian",
+    },
+    "normalise": {
+        "softmax": "models.attention.normalisers:Softmax",
+        "sparsemax": "models.attention.normalisers:Sparsemax",
+        "entmax15": "models.attention.normalisers:Entmax15",
+        "monotonic": "models.attention.normalisers:Monotonic",
+        "mocha": "models.attention.normalisers:MoChA",
+    },
+    "combination": {
+        "flat": "models.attention.combinations:Flat",
+        "hierarchical": "models.attention.combinations:Hierarchical",
+    },
+    "pooling": {
+        "learned": "models.attention.pooling:LearnedQuery",
+        "final": "models.attention.pooling:FinalState",
+        "mean": "models.attention.pooling:Mean",
+        "max": "models.attention.pooling:Maximum",
+        "self_attentive": "models.attention.pooling:SelfAttentive",
+    },
+    "position": {
+        "sinusoidal": "models.attention.positions:Sinusoidal",
+        "sinusoidal_2017": "models.attention.positions:Sinusoidal2017",
+        "learned": "models.attention.positions:Learned",
+        "relative": "models.attention.positions:Relative",
+        "rotary": "models.attention.positions:Rotary",
+        "alibi": "models.attention.positions:Alibi",
+        "none": "models.attention.positions:Position",
+    },
+    "mixing": {
+        "attention": "models.attention.transformer:SelfAttention",
+        "linear": "models.attention.mixing:LinearAttention",
+        "average": "models.attention.mixing:AverageAttention",
+    },
+    "copy": {
+        "pointer": "models.networks.readers:Pointer",
+        "copynet": "models.networks.readers:CopyNet",
+    },
+    "read": {"soft": "models.attention.reads:Soft", "hard": "models.attention.reads:Hard"},
+    "image_encoder": {
+        "mobilenet-edgetpu": "models.networks.edgetpu:MobileNetEdgeTpu",
+        "small-cnn": "models.networks.image_encoder:SmallCnn",
+        "torchvision": "models.networks.image_encoder:TorchvisionCnn",
+        "patches": "models.networks.image_encoder:Patches",
+        "vit": "models.networks.transformer_encoder:VisionTransformer",
+    },
+    "source": {
+        "text": "models.core.sources:TextSource",
+        "rows": "models.core.sources:RowSource",
+        "image": "models.core.sources:ImageSource",
+        "audio": "models.core.sources:AudioSource",
+        "labelled_text": "models.core.sources:LabelledTextSource",
+    },
+}
+SETTING_GROUPS = {  # fields of ModelConfig that several families read, by a name for `settings`
+    "blocks": (
+        *("encoder_layers", "heads", "attention_dropout", "position", "position_offset"),
+        *("norm", "norm_epsilon", "embedding_norm", "embedding_scale", "activation", "mixing"),
+        "self_attention",
+    ),
+    "recurrence": ("encoder_layers", "cell", "bidirectional", "encoder_attention", "max_source"),
+}
+DEFAULT_SOURCE = "text"
+PACKAGES = "ATTN_PACKAGES"  # environment variable: packages that may add names, comma-separated
+
+
+class Description(NamedTuple):
+    """Summary and details of a variant, from its docstring."""
+
+    name: str
+    summary: str  # the first line of its docstring
+    detail: str  # the rest: equation, source, limitations
+
+    @property
+    def source(self) -> str:
+        """The paper, from the docstring's ``Source:``, which ends with a full stop."""
+        found = re.search(r"^Source: (.*?)\.$", self.detail, re.S | re.M)
+        return " ".join(found[1].split()) if found else ""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The settings of its section that it reads, from the docstring's ``Options:`` line."""
+        for line in self.detail.splitlines():
+            if line.startswith("Options:"):
+                return tuple(line.removeprefix("Options:").strip().rstrip(".").split(", "))
+        return ()
+
+
+def names(kind: str) -> list[str]:
+    """Return the registered names of a kind: family, score, window and so on."""
+    return [*TABLES[kind], *(name for name in package_names(kind) if name not in TABLES[kind])]
+
+
+def is_name(kind: str, name: str) -> bool:
+    """Return True if a name of a kind is registered. Packages are read only for unusual names."""
+    return name in TABLES[kind] or (bool(name) and name in package_names(kind))
+
+
+@cache
+def package_names(kind: str) -> dict[str, str]:
+    """Return names of enabled packages; the zoo's own names take precedence."""
+    enabled = {_normalised(name) for name in os.environ.get(PACKAGES, "").split(",")} - {""}
+    found = _entry_points(kind)
+    return {name: place for name, package, place in found if _normalised(package) in enabled}
+
+
+def package_hint(kind: str, name: str) -> str:
+    """Return how to enable the installed package that registers a name, "" if there is none."""
+    for registered, package, _ in _entry_points(kind):
+        if registered == name and package:
+            return f"set {PACKAGES}={package} if you trust that package, to import it"
+    return ""
+
+
+def _entry_points(kind: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, package and place of what installed packages register. Imports none of them."""
+    from importlib import metadata  # slow to import, and seldom needed
+
+    for point in metadata.entry_points(group=f"attn.{kind}"):
+        yield point.name, point.dist.name if point.dist else "", point.value
+
+
+def _normalised(package: str) -> str:
+    """Return the normalised name of a package (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", package.strip()).lower()
+
+
+def location(kind: str, name: str) -> tuple[str, str]:
+    """Return module and class of a registered name; raise UnknownNameError otherwise."""
+    place = TABLES[kind].get(name) or package_names(kind).get(name)
+    if place is None:
+        if hint := package_hint(kind, name):
+            raise ConfigurationError(f"{kind} {name!r} of a package that is not enabled", "", hint)
+        raise unknown_name(kind, name, names(kind))
+    module, _, class_name = place.partition(":")
+    return module, class_name
+
+
+def find(kind: str, name: str) -> Any:
+    """Import and return the class of a name; this imports torch."""
+    module, class_name = location(kind, name)
+    if name not in TABLES[kind]:
+        _class_tree(module, class_name)  # an entry point may name a class that does not exist
+    return getattr(importlib.import_module(module), class_name)
+
+
+def describe(kind: str, name: str) -> Description:
+    """Return summary, equation and source of a variant from its docstring, without importing it."""
+    docstring = ast.get_docstring(_class_tree(*location(kind, name))) or ""
+    summary, _, detail = inspect.cleandoc(docstring).partition("\n")
+    return Description(name, summary.strip(), detail.strip())
+
+
+def source_name(family: str) -> str:
+    """Return the kind of input that a family reads, without importing the family.
+
+    A family sets it in its own class body: `source = "image"`. The default is text.
+    """
+    return str(_class_value(*location("family", family), "source", DEFAULT_SOURCE))
+
+
+def settings_of(family: str) -> tuple[str, ...]:
+    """Return the fields of ModelConfig that a family states in its class body: `settings = (...)`.
+
+    They come in addition to those that every family reads. A name of SETTING_GROUPS stands for its
+    fields. Empty if the family states none.
+    """
+    stated: tuple[str, ...] = _class_value(*location("family", family), "settings", ())
+    return tuple(field for name in stated for field in SETTING_GROUPS.get(name, (name,)))
+
+
+@cache
+def _class_value(module: str, class_name: str, attribute: str, default: Any) -> Any:
+    """Return a literal that a class body assigns, without importing the class."""
+    for node in _class_tree(module, class_name).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == attribute:
+            return ast.literal_eval(node.value)
+    return default
+
+
+@cache
+def _parsed(source: str) -> list[ast.stmt]:
+    """Return the statements of a module; `attn models show` asks for each of its classes."""
+    return ast.parse(source).body
+
+
+def _class_tree(module: str, class_name: str) -> ast.ClassDef:
+    """Return the syntax tree of a class, without importing its module.
+
+    Raises ConfigurationError if the module or the class does not exist.
+    """
+    try:
+        spec = importlib.util.find_spec(module)
+    except ModuleNotFoundError:  # a package above it
+        spec = None
+    source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+    for node in _parsed(source):
+        if isinstance(node, ast.ClassDef) and node.name == class_name:
+            return node
+    raise ConfigurationError(
+        "an entry point without its class",
+        f"the registered class {module}:{class_name}",
+        f"install its package again, or leave it out of {PACKAGES}",
+    )

@@ -1,0 +1,293 @@
+"""Settings classes: fields, files, command lines."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar
+
+from models.core.errors import ConfigurationError, unknown_name
+from models.core.registry import is_name as is_registered
+from models.core.registry import names as registered_names
+from models.core.registry import package_hint
+
+C = TypeVar("C")
+TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Values that a setting accepts: a list of choices, or a range."""
+
+    choices: tuple[str, ...] = ()
+    registry: str = ""  # kind of models.core.registry whose names are further choices
+    least: float | None = None
+    above: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The choices, registered ones included; empty if any value is accepted."""
+        registered = registered_names(self.registry) if self.registry else ()
+        return (*self.choices, *registered)
+
+    def allows(self, text: str) -> bool:
+        """Return True if a text is one of the choices, or any text is accepted."""
+        if text in self.choices:
+            return True  # first, because names of installed packages are slow to find
+        return is_registered(self.registry, text) if self.registry else not self.choices
+
+    @property
+    def range(self) -> str:
+        """The range in words, as in "at least 0 and below 1"."""
+        bounds = {
+            "at least": self.least,
+            "above": self.above,
+            "below": self.below,
+            "at most": self.at_most,
+        }
+        return " and ".join(f"{word} {b}" for word, b in bounds.items() if b is not None)
+
+    def contains(self, number: float) -> bool:
+        """Return True if a number is finite and within the range."""
+        return (
+            math.isfinite(number)
+            and (self.least is None or number >= self.least)
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+            and (self.at_most is None or number <= self.at_most)
+        )
+
+
+def option(default: Any, doc: str, **limits: Any) -> Any:
+    """Declare a dataclass field: its default, its doc, and the fields of its `Limits`.
+
+    A number is at least 0 unless `least` or `above` is given. A class as default declares a
+    nested table of settings.
+    """
+    if isinstance(default, type):
+        return field(default_factory=default, metadata={"doc": doc, "limits": Limits()})
+    if _is_number(default) and "above" not in limits:
+        limits = {"least": 0, **limits}
+    return field(default=default, metadata={"doc": doc, "limits": Limits(**limits)})
+
+
+def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
+    """Return the fields of a settings class by name; of one with TABLES, those that it names."""
+    found = {f.name: f for f in dataclasses.fields(config_class)}
+    names = getattr(config_class, "TABLES", "").split() or found
+    return {name: found[name] for name in names}
+
+
+def limits_of(config_class: type, name: str) -> Limits:
+    """Return the limits of one field."""
+    return fields_of(config_class)[name].metadata.get("limits", Limits())
+
+
+@cache
+def types_of(config_class: type) -> dict[str, Any]:
+    """Return the resolved type of each field."""
+    return typing.get_type_hints(config_class)
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """Return settings as plain dictionaries, for TOML and JSON."""
+    found = dataclasses.asdict(config)
+    return {name: found[name] for name in fields_of(type(config))}
+
+
+def from_dict(config_class: type[C], values: Mapping[str, Any], *, where: str = "") -> C:
+    """Build settings from plain dictionaries; absent fields keep their defaults."""
+    return merged(config_class(), values, where=where)
+
+
+def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
+    """Return the settings with some values replaced.
+
+    where: the dotted path of `config`, for messages. Raises ConfigurationError for an unknown
+    name, a value of another type, and a value outside the limits of its field. A removed setting
+    is ignored if it has the value in `REMOVED` of its class, or the one that `implied` of its
+    class derives from the other values; otherwise it is refused. `upgraded` of a class replaces
+    settings of version 1.0 that others express now.
+    """
+    changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
+    values = config.upgraded(values) if hasattr(config, "upgraded") else values
+    for name, value in values.items():
+        place = f"{where}.{name}" if where else name
+        if name not in fields_of(type(config)):
+            removed = removed_settings(config, values)
+            if name not in removed:
+                raise unknown_setting(config, name, where)
+            if converted(value, type(removed[name]), place) != removed[name]:
+                raise ConfigurationError(
+                    f"{place} = {short(value)}, a setting that version 1.0 had",
+                    f"no such setting: here it is always {removed[name]!r}",
+                )
+            continue
+        current = getattr(config, name)
+        if dataclasses.is_dataclass(current):
+            if not isinstance(value, Mapping):
+                raise ConfigurationError(
+                    f"{place} = {value!r}", f"a table, as in {place}.name=value"
+                )
+            changes[name] = merged(current, value, where=place)
+        else:
+            limits = limits_of(type(config), name)
+            changes[name] = within(limits, converted(value, kinds[name], place), place)
+    return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
+
+
+def removed_settings(config: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that version 1.0 had, and the value that each always has now."""
+    implied = config.implied(values) if hasattr(config, "implied") else {}
+    return {**getattr(config, "REMOVED", {}), **implied}
+
+
+def unknown_setting(config: Any, name: str, where: str) -> ConfigurationError:
+    """Return the error for an unknown setting; it names the tables that have such a setting."""
+    values = {table: getattr(config, table) for table in fields_of(type(config))}
+    tables = [
+        table
+        for table, value in values.items()
+        if dataclasses.is_dataclass(value) and name in fields_of(type(value))
+    ]
+    if where or not tables:
+        kind = f"setting in [{where}]" if where else "setting"
+        return unknown_name(kind, name, fields_of(type(config)))
+    places = " or ".join(f"{table}.{name}" for table in tables)
+    return ConfigurationError(f"setting '{name}' without its table", places)
+
+
+def overridden(config: C, assignments: Iterable[str]) -> C:
+    """Return the settings after ``section.key=value`` strings, the form of ``-s``."""
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals:
+            raise ConfigurationError(f"setting '{assignment}'", "the form section.key=value")
+        nested: Any = text
+        for name in reversed(path.strip().split(".")):
+            nested = {name: nested}
+        config = merged(config, nested)
+    return config
+
+
+def check_limits(config: Any, *, where: str = "") -> None:
+    """Raise ConfigurationError if any value of the settings is outside its limits."""
+    for name in fields_of(type(config)):
+        place = f"{where}.{name}" if where else name
+        value = getattr(config, name)
+        if dataclasses.is_dataclass(value):
+            check_limits(value, where=place)
+        else:
+            within(limits_of(type(config), name), value, place)
+
+
+def within(limits: Limits, value: Any, place: str) -> Any:
+    """Return the value; raise ConfigurationError if it is not allowed."""
+    if isinstance(value, tuple):
+        for item in value:
+            within(limits, item, place)
+    elif isinstance(value, str):
+        if not limits.allows(value):
+            allowed = limits.allowed
+            near = difflib.get_close_matches(value, allowed, n=1)
+            hint = f"did you mean {near[0]}?" if near else ""
+            if limits.registry:
+                hint = package_hint(limits.registry, value) or hint
+            raise ConfigurationError(
+                f"{place} = {value!r}", f"one of {', '.join(filter(None, allowed))}", hint
+            )
+    elif _is_number(value) and not limits.contains(value):
+        raise ConfigurationError(f"{place} = {short(value)}", limits.range)
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def converted(value: Any, kind: Any, place: str) -> Any:
+    """Return a value from text, TOML or JSON as the field's type."""
+    try:
+        if typing.get_origin(kind) is not tuple:
+            return _as_scalar(value, kind)
+        item = typing.get_args(kind)[0]
+        if dataclasses.is_dataclass(item):
+            return _as_tables(value, item, place)
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, (list, tuple)):
+            raise TypeError(value)
+        return tuple(str(item) for item in items if str(item))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        expected = TYPE_NAMES.get(kind, "texts, separated by commas")
+        raise ConfigurationError(f"{place} = {short(value)}", expected) from None
+
+
+def short(value: Any) -> str:
+    """Return a value as text for a message, cut after 80 characters."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
+        text = f"a {type(value).__name__} that is too long to print"
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+def _as_tables(value: Any, item: Any, place: str) -> tuple[Any, ...]:
+    """Return settings objects from a list of tables, `[[place]]` in TOML."""
+    if not isinstance(value, (list, tuple)) or not all(isinstance(v, Mapping) for v in value):
+        raise ConfigurationError(f"{place} = {short(value)}", f"tables, [[{place}]]")
+    return tuple(from_dict(item, table, where=place) for table in value)
+
+
+def _as_scalar(value: Any, kind: type) -> Any:
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
+            str(value).strip().lower()
+        ]
+    if value is None or isinstance(value, (bool, Mapping, list)):
+        raise TypeError(value)
+    if kind is int and isinstance(value, float) and value != int(value):
+        raise ValueError(value)
+    if kind is int and isinstance(value, str):
+        return int(value.replace("_", ""))
+    return kind(value)
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested settings by their dotted names, as in train.lr."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        place = f"{prefix}{name}"
+        found.update(flat(value, f"{place}.") if isinstance(value, Mapping) else {place: value})
+    return found
+
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    import tomli as tomllib  # type: ignore[no-redef]
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text; a ValueError if it is damaged or nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text; a ValueError if it is damaged or nested too deeply."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

@@ -1,1 +1,0 @@
-"""Encoders: source to Memory."""

@@ -1,0 +1,384 @@
+"""A text Transformer searched by CTranslate2: the outputs of `Translator`, without torch.
+
+CTranslate2 returns finished hypotheses with their log-probabilities; they are scored and ranked
+here, with the length penalty of Wu et al. CTranslate2 stops at a number of finished hypotheses,
+and `beam_search` when no live one can rank among the best. PATIENCE * beam hypotheses are
+requested, so that both find the same best outputs.
+
+An output that reaches its length limit is ended there. CTranslate2 stops all outputs of a batch at
+one length, so sources with a smaller limit are searched again, together if they share it. torch
+searches what CTranslate2 treats differently: sampling, and inputs whose outputs have forbidden
+tokens.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, partial
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
+
+from models.core.config import NO_COPY, ModelConfig
+from models.core.limits import interruptible, processors
+from models.core.settings import from_dict
+from models.core.types import VocabularySizes
+from models.core.use_config import SearchConfig
+from models.engines.ctranslate2_cache import cached, checked_digest
+from models.engines.text_translator import EncodedText, TextTranslator
+from models.search.hypotheses import (
+    Finished,
+    beam_width,
+    check_search,
+    led_by,
+    length_limit,
+)
+from models.storage.settings import NAME as CONFIG
+from models.storage.settings import WEIGHTS, family_of, read_stored
+from models.text.languages import control_tokens
+from models.text.tokenizer import END, NEVER_OUTPUT, PAD
+
+if TYPE_CHECKING:
+    from models.engines.translator import Translator
+
+PATIENCE = 2.0
+LEAST_BATCH = 8  # sentences that are not divided among threads
+MOST_BATCH = 1024  # tokens; larger batches leave the cache of the processor and take longer
+MOST_POSITIONS = 8192  # of the table of positions, in tokens
+COMPUTE_TYPES = {"fp32": "float32", "int8": "int8"}
+
+
+class CTranslate2Translator(TextTranslator):
+    """A text Transformer on the processor. Its output for a text does not depend on the batch."""
+
+    engine: Any  # ctranslate2.Translator
+    sizes: VocabularySizes
+    positions: int  # longest source or output
+    workers: int  # threads, each of which searches a part of a batch
+    torch: Callable[[], Translator]  # the model in torch, read at the first call
+
+    @classmethod
+    def read(
+        cls,
+        folder: str | Path,
+        *,
+        precision: str = "fp32",
+        threads: int = 0,
+        settings: dict[str, Any] | None = None,
+    ) -> CTranslate2Translator:
+        """Read the text Transformer of a bundle folder; see `obstacle` for those that it reads.
+
+        precision: of the computation, fp32 or int8. threads: 0: one for each processor.
+        settings: those of the bundle, if they are read already. Raises ModelError if the bundle is
+        damaged.
+        """
+        folder = Path(folder)
+        stored = read_stored(folder, settings)
+        translator = cls(*stored[:5])
+        translator.prepare, translator.sizes = stored.prepare, stored.sizes
+        translator.torch = cache(partial(read_in_torch, folder, threads))
+        translator.workers = threads or processors()
+        translator.positions = table_size(translator.config, translator.search)
+        translator.engine = translator._opened(folder, precision)
+        return translator
+
+    def in_torch(self) -> tuple[Translator, ...]:
+        """Return the model in torch, in this direction; it is read at the first call."""
+        model = self.torch().with_search(self.search)
+        return (model.for_direction(self.to, self.source_language) if self.languages else model,)
+
+    def _opened(self, bundle: Path, precision: str) -> Any:
+        """Return the engine with the model of a bundle, converted if the cache does not have it."""
+        digest = checked_digest(bundle, [CONFIG, WEIGHTS, *self.tokenizer.files()])
+        folder, files = cached(f"{digest}-{precision}", lambda: self._converted(bundle, precision))
+        opened = partial(
+            imported().Translator,
+            str(folder),
+            compute_type=COMPUTE_TYPES[precision],
+            inter_threads=self.workers,
+            intra_threads=1,
+        )
+        try:
+            return opened(files=files)
+        except RuntimeError:  # the cache is damaged, or was removed at this moment
+            return opened(files=self._converted(bundle, precision))
+
+    def _converted(self, folder: Path, precision: str) -> dict[str, bytes]:
+        """Return the files of the converted model. Only this imports numpy."""
+        from models.engines.ctranslate2_convert import converted, read_weights
+
+        weights = read_weights(folder / WEIGHTS)
+        return converted(
+            weights, self.config, self.sizes, positions=self.positions, precision=precision
+        )
+
+    @cached_property
+    def _forbidden(self) -> frozenset[int]:
+        """Ids that no output may contain."""
+        controls = control_tokens(self.tokenizer_config)
+        target = self.tokenizer.target
+        ids = [target.piece_to_id(token) for token in controls]
+        return frozenset([*NEVER_OUTPUT, *filter(target.is_control, ids)]) - {END}
+
+    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        found = self._unconstrained(sources, config)
+        phrases = self._phrases(sources, config)
+        if not any(phrases):
+            return found
+        from models.search.constrained import with_phrases
+
+        [model] = self.in_torch()
+        model = model.with_glossary(self.glossary) if self.glossary else model
+        return with_phrases(found, phrases, lambda n: model._search([sources[n]], config)[0])
+
+    def _unconstrained(
+        self, sources: Sequence[EncodedText], config: SearchConfig
+    ) -> list[list[Finished]]:
+        check_search(config)
+        width = beam_width(config)
+        if config.method == "sample" or 2 * width > len(self.tokenizer.target):
+            return self.torch()._search(sources, config)
+        limits = [length_limit(len(each.ids), config) for each in sources]
+        found = self._hypotheses(sources, max(limits) - 1, config)
+        outputs = [self._best(*each, config) for each in zip(found, sources, strict=True)]
+        over = defaultdict[int, list[int]](list)  # numbers of sources for each limit
+        for number, limit in enumerate(limits):
+            if any(one.truncated or len(one.ids) + 1 >= limit for one in found[number]):
+                over[limit].append(number)
+        for limit, numbers in over.items():
+            cut = [sources[number] for number in numbers]
+            known = [found[number] for number in numbers] if limit == max(limits) else []
+            for number, ended in zip(
+                numbers, self._at_limit(cut, limit, config, known), strict=True
+            ):
+                outputs[number] = ended
+        again = [index for index, found in enumerate(outputs) if len(found) < config.nbest]
+        if again:
+            found = self.torch()._search([sources[index] for index in again], config)
+            for index, of_torch in zip(again, found, strict=True):
+                outputs[index] = led_by(outputs[index][:1], of_torch)[: config.nbest]
+        return outputs
+
+    def _hypotheses(
+        self, sources: Sequence[EncodedText], limit: int, config: SearchConfig
+    ) -> list[list[Finished]]:
+        """Return the hypotheses of CTranslate2, of at most `limit` tokens.
+
+        Those that the limit cut are `truncated`, and their log-probabilities lack an end mark.
+        """
+        starts = [[*map(str, self.tokenizer.target_start(each.to))] for each in sources]
+        longest = max(len(each.ids) for each in sources)
+        share = math.ceil(len(sources) / self.workers)  # sentences for each thread
+        translate = partial(
+            self.engine.translate_batch,
+            [[*map(str, each.ids)] for each in sources],
+            target_prefix=starts if any(starts) else None,
+            **_options(beam_width(config)),
+            no_repeat_ngram_size=config.no_repeat,
+            repetition_penalty=config.repetition_penalty,
+            batch_type="tokens",
+            max_batch_size=min(MOST_BATCH, longest * max(LEAST_BATCH, share)),
+            max_decoding_length=max(1, min(self.positions - 1, limit)),  # an end mark follows
+        )
+        found = []
+        for result in interruptible(translate):
+            outputs = zip(result.hypotheses, result.scores, strict=True)
+            each = []
+            for tokens, log_prob in outputs:  # truncated if there is no end mark
+                ids, cut = tuple(map(int, tokens)), tokens[-1:] != [str(END)]
+                each.append(Finished.scored(ids if cut else ids[:-1], log_prob, config, cut))
+            found.append(each)
+        return found
+
+    def _best(
+        self, found: list[Finished], source: EncodedText, config: SearchConfig
+    ) -> list[Finished]:
+        """Return the best allowed hypotheses, and the cut ones that may rank among them."""
+        given = len(self.tokenizer.target_start(source.to))
+        best, ended = list[Finished](), 0
+        for one in sorted(found, key=by_score):
+            if ended < config.nbest and self._forbidden.isdisjoint(one.ids[given:]):
+                best.append(one)
+                ended += not one.truncated
+        return best
+
+    def _at_limit(
+        self,
+        sources: Sequence[EncodedText],
+        limit: int,
+        config: SearchConfig,
+        known: list[list[Finished]],
+    ) -> list[list[Finished]]:
+        """Return the best outputs of sources whose hypotheses reach their length limit.
+
+        Those that have not ended by then get an end mark. known: of a search that stopped there;
+        empty if it went further. None if this needs torch: for penalties on tokens, for limits
+        without a choice, and if every output has a forbidden token.
+        """
+        given = max(len(self.tokenizer.target_start(each.to)) for each in sources)
+        if limit < 2 + given or config.no_repeat or config.repetition_penalty != 1:
+            return [[] for _ in sources]
+        known = known or self._hypotheses(sources, limit - 1, config)
+        best = [self._best(*each, config) for each in zip(known, sources, strict=True)]
+        cut = [(n, one) for n, found in enumerate(best) for one in found if one.truncated]
+        outputs = [[one for one in found if not one.truncated] for found in best]
+        likely, doubtful = math.log(0.5), set[tuple[int, tuple[int, ...]]]()
+        for (n, one), end in zip(cut, self._log_probs_of_end(sources, cut), strict=True):
+            outputs[n].append(Finished.scored(one.ids, one.log_prob + end, config, end < likely))
+            if likely - math.log(len(self.tokenizer.target)) < end < likely:  # below, no maximum
+                doubtful.add((n, one.ids))
+        outputs = [sorted(found, key=by_score)[: config.nbest] for found in outputs]
+        every = ((n, one) for n, found in enumerate(outputs) for one in found)
+        cut = [(n, one) for n, one in every if (n, one.ids) in doubtful]
+        for (n, one), ends in zip(cut, self._would_end(sources, cut), strict=True):
+            outputs[n][outputs[n].index(one)] = one._replace(truncated=not ends)
+        return outputs
+
+    def _log_probs_of_end(
+        self, sources: Sequence[EncodedText], cut: Sequence[tuple[int, Finished]]
+    ) -> list[float]:
+        """Return log p of an end mark after each output, given with the number of its source."""
+        if not cut:
+            return []
+        texts, outputs = token_pairs(sources, cut)
+        most = max(1, MOST_BATCH // len(outputs[0]))
+        scored = self.engine.score_batch(texts, outputs, max_batch_size=most, max_input_length=0)
+        return [one.log_probs[-1] for one in scored]
+
+    def _would_end(
+        self, sources: Sequence[EncodedText], cut: Sequence[tuple[int, Finished]]
+    ) -> list[bool]:
+        """Return True for each output of a source that the model prefers to end here."""
+        if not cut:
+            return []
+        texts, outputs = token_pairs(sources, cut)
+        options = _options(1) | {
+            "return_alternatives": True,  # reads all of an output in one step
+            "end_token": [str(PAD)],  # no alternative may be an end
+            "max_decoding_length": len(outputs[0]) + 1,
+        }
+        found = self.engine.translate_batch(texts, target_prefix=outputs, **options)
+        return [one.hypotheses[0][-1] == str(END) for one in found]
+
+
+class Later(ModuleType):
+    """A module that is imported when one of its names is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a name of the module. `LazyLoader` would import it at any `import` statement."""
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
+def imported() -> ModuleType:
+    """Import CTranslate2, whose package names asyncio but uses it in no search of this program.
+
+    asyncio takes longer to import than all of CTranslate2.
+    """
+    later = sys.modules.setdefault("asyncio", Later("asyncio"))
+    try:
+        return import_module("ctranslate2")
+    finally:
+        if sys.modules.get("asyncio") is later and isinstance(later, Later):
+            del sys.modules["asyncio"]
+
+
+def read_in_torch(folder: Path, threads: int) -> Translator:
+    """Read the model of a bundle in torch, which then has that many threads unless it is 0."""
+    import torch
+
+    from models.engines.translator import Translator
+
+    if threads:
+        torch.set_num_threads(threads)
+    return Translator.read(folder)
+
+
+def table_size(config: ModelConfig, search: SearchConfig) -> int:
+    """Return the size of the table of positions: the longest output of the longest source."""
+    longest = length_limit(config.max_source, search)
+    return max(config.max_source, min(MOST_POSITIONS, longest))
+
+
+def by_score(one: Finished) -> float:
+    """Return a key that sorts hypotheses, best first."""
+    return -one.score
+
+
+def token_pairs(
+    sources: Sequence[EncodedText], cut: Sequence[tuple[int, Finished]]
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the tokens of the sources and of the outputs, one pair for each output."""
+    texts = [[*map(str, sources[number].ids)] for number, _ in cut]
+    return texts, [[*map(str, one.ids)] for _, one in cut]
+
+
+def _options(width: int) -> dict[str, Any]:
+    """Return the options of a search with a beam of `width` that returns log-probabilities."""
+    patience = 1.0 if width == 1 else PATIENCE
+    return {
+        "beam_size": width,
+        "patience": patience,
+        "num_hypotheses": math.floor(width * patience),
+        "length_penalty": 0.0,
+        "min_decoding_length": 0,  # an output may be empty
+        "max_input_length": 0,  # no limit; texts that are too long are refused before
+        "return_scores": True,
+        "return_end_token": True,
+    }
+
+
+Engine = Literal["auto", "torch", "ctranslate2"]
+ComputePrecision = Literal["fp32", "int8"]  # int8: ctranslate2
+
+
+def obstacle(settings: dict[str, Any], search: SearchConfig, device: str = "auto") -> str:
+    """Return why CTranslate2 cannot run a model, for a message; "" if it can.
+
+    settings: of its bundle. search: of the search. device: as in `attn translate --device`.
+    """
+    if reason := unsuitable(settings):
+        return reason
+    if search.method == "sample":
+        return "search.method=sample"
+    if device not in ("auto", "cpu"):
+        return f"--device {device}"
+    return _missing_library(gpu=device == "auto")
+
+
+def unsuitable(settings: dict[str, Any]) -> str:
+    """Return why the model of a bundle cannot be converted for CTranslate2; "" if it can."""
+    if family_of(settings) != "transformer":
+        return f"a model of family {family_of(settings)}"
+    config = from_dict(ModelConfig, settings["model"], where="model")
+    if config.position not in ("sinusoidal", "sinusoidal_2017", "learned"):
+        return f"positions of kind {config.position}"
+    if config.copy != NO_COPY:
+        return f"copying of kind {config.copy}"
+    if config.mixing != "attention":
+        return f"mixing of kind {config.mixing}"
+    for table in ("attention", "self_attention"):
+        own = getattr(config, table)
+        if own not in (type(own)(), type(own)(score="scaled_dot")):
+            return f"settings of model.{table}"
+    if config.output_transform:
+        return "an output layer with a transformation"
+    if not config.encoder_layers or config.max_source > MOST_POSITIONS or settings.get("shared"):
+        return "a model of unusual settings"
+    return ""
+
+
+def _missing_library(*, gpu: bool) -> str:
+    """Return why the library cannot be used. gpu: True if a GPU is preferred to it."""
+    try:
+        library = imported()
+    except (ImportError, OSError) as error:
+        return f"no usable library ({error})"
+    if not hasattr(library, "Translator"):
+        return "no usable library (its compiled part is missing)"
+    return "a GPU, which torch uses" if gpu and library.get_cuda_device_count() else ""

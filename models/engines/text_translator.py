@@ -1,0 +1,352 @@
+"""Translation of a stream of texts, independent of the engine that searches. Imports no torch.
+
+An engine is a subclass with `_search`. Its output for a text does not depend on the batch.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import count, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from models.core.config import MAX_BATCH_TOKENS, ModelConfig
+from models.core.errors import ConfigurationError, InputError
+from models.core.types import EMPTY, Translation
+from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
+from models.engines.trained import TrainedModel
+from models.search.batching import in_order, length_batches, windows
+from models.search.hypotheses import Finished, beam_width
+from models.text.languages import (
+    Glossary,
+    check_direction,
+    is_zero_shot,
+    known_language,
+    pivot,
+    with_source,
+)
+from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+WINDOW = 2000  # texts that are read ahead and batched by length
+
+
+class EncodedText(NamedTuple):
+    """A text to translate."""
+
+    text: str
+    to: str  # target language of a multilingual model
+    ids: list[int]  # of `read`, end mark included; none for an empty text
+    read: str  # what the model reads: the text, or its translation into a third language
+
+
+class TextTranslator(TrainedModel):
+    """A trained text model ready for use: texts in, translations with scores out."""
+
+    to = ""  # target language of a multilingual model; see `for_direction`
+    inputs: tuple[str, ...] = ()  # columns of a row, for a model of several inputs
+    source_language = ""  # of the texts, if it is known
+    glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
+    prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
+    tokenizer_config: TokenizerConfig
+    alignment: AlignConfig
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        tokenizer: Tokenizer,
+        tokenizer_config: TokenizerConfig,
+        search: SearchConfig,
+        alignment: AlignConfig,
+    ) -> None:
+        self._config = config
+        self.tokenizer = tokenizer
+        self.tokenizer_config = tokenizer_config
+        self.search = search
+        self.alignment = alignment
+
+    def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        """Return the best `config.nbest` outputs of each source, best first."""
+        raise NotImplementedError
+
+    def in_torch(self) -> tuple[Any, ...]:
+        """Return this model, or the members of this ensemble, as a Translator: with attention."""
+        raise NotImplementedError
+
+    @property
+    def config(self) -> ModelConfig:
+        """Configuration of the model."""
+        return self._config
+
+    @property
+    def max_source_length(self) -> int:
+        """Maximum source length in tokens, end mark included."""
+        return self.config.max_source
+
+    @property
+    def read_mode(self) -> str:
+        """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
+        return "soft"
+
+    def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
+        """Raise ConfigurationError, because the attention is not hard."""
+        raise ConfigurationError(
+            f"attention read by {decode} of a model that is not hard",
+            "a model trained with model.attention.read=hard",
+            "leave the choice out",
+        )
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The target languages of a multilingual model; empty for a model of one direction."""
+        return self.tokenizer_config.languages
+
+    def with_glossary(self, glossary: Glossary) -> Self:
+        """Return this model with a glossary: outputs contain the translations of its terms.
+
+        Only torch searches with a glossary, by beam search.
+        """
+        other = copy.copy(self)
+        other.glossary = glossary
+        return other
+
+    def _phrases(
+        self, sources: Sequence[EncodedText], config: SearchConfig
+    ) -> list[list[tuple[int, ...]]]:
+        """Return the target tokens of the glossary's terms in each source.
+
+        Raises ConfigurationError for a search that cannot force them.
+        """
+        if self.glossary is None:
+            return [[] for _ in sources]
+        if config.method != "beam" or beam_width(config) < 2:
+            raise ConfigurationError(
+                f"a glossary with search.method = {config.method}, search.beam = {config.beam}",
+                "beam search with a beam of 2 or more",
+            )
+        targets = (self.glossary.targets(source.text) for source in sources)
+        return [[tuple(self.tokenizer.target.encode(one)) for one in terms] for terms in targets]
+
+    def for_direction(self, to: str = "", source: str = "") -> Self:
+        """Return this model with a fixed target language, so that `to` need not be given again.
+
+        source: language of the sources. If the training data had no pairs of the direction, texts
+        are translated through a third language where that is possible. Raises ModelError for an
+        unknown language, a missing `to`, and for any language if the model has a single direction.
+        """
+        other = copy.copy(self)
+        other.to = check_direction(self.tokenizer_config, to or self.to, source)
+        other.source_language = known_language(source, self.languages)
+        return other
+
+    @property
+    def through(self) -> str:
+        """The language between source and target; "" for a direction with training data."""
+        return pivot(self.tokenizer_config, self.source_language, self.to)
+
+    def is_zero_shot(self, source: str = "") -> bool:
+        """Return True if no training data had the direction from `source` to `self.to`."""
+        return is_zero_shot(self.tokenizer_config, self.to, known_language(source, self.languages))
+
+    def encode(self, text: str, to: str = "") -> list[int]:
+        """Return the ids of a source text, target-language token and end mark included.
+
+        to: target language of a multilingual model; without it, that of `for_direction`.
+        """
+        return self.tokenizer.encode(text, check_direction(self.tokenizer_config, to or self.to))
+
+    def source_length(self, text: str) -> int:
+        """Return the number of tokens of a source text, language token and end mark included."""
+        return len(self.tokenizer.encode(text)) + bool(self.languages)
+
+    def fault(self, text: str) -> str:
+        """Return why a text cannot be read, in one line; "" for a text without files."""
+        return ""
+
+    def unknown_characters(self, text: str) -> str:
+        """Return the characters of a text that the model has no token for, each once, in order.
+
+        Empty for a vocabulary of words, whose unknown words are spelled in bytes.
+        """
+        if self.tokenizer_config.kind == "word":
+            return ""
+        return "".join(filter(self.tokenizer.is_unknown, dict.fromkeys(text)))
+
+    @cached_property
+    def reserved(self) -> int:
+        """Number of reserved tokens, from the character RESERVED on, for protected parts."""
+        known = self.tokenizer.source.piece_to_id
+        return next(n for n in count() if known(chr(RESERVED + n)) == UNKNOWN)
+
+    def is_small(self, word: str) -> bool:
+        """Return True for a word of the target that has a small letter inside a sentence.
+
+        A language with capitals for nouns alone is German, where the vocabulary tells it: of both
+        forms, the more frequent one has the smaller id.
+        """
+        if self.to not in ("", "de"):
+            return word != "I"
+        find = self.tokenizer.target.piece_to_id
+        small, capital = (find(SPACE + form) for form in (word.lower(), word))
+        return bool(small > UNKNOWN and (capital <= UNKNOWN or small < capital))
+
+    def translate(
+        self,
+        texts: Iterable[str],
+        *,
+        to: str | Sequence[str] = "",
+        source: str | Sequence[str] = "",
+        search: SearchConfig | None = None,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+    ) -> list[Translation]:
+        """Translate texts; see `stream`. All of them are batched by length together.
+
+        Raises ModelError for a direction that the model does not have, unlike `stream`, whose
+        source languages may be recognised ones.
+        """
+        texts = list(texts)
+        self.checked_directions(len(texts), to, source)
+        return list(
+            self.stream(
+                texts,
+                to=to,
+                source=source,
+                search=search,
+                max_batch_tokens=max_batch_tokens,
+                window=max(1, len(texts)),
+            )
+        )
+
+    def checked_directions(
+        self, count: int, to: str | Sequence[str], source: str | Sequence[str]
+    ) -> list[tuple[str, str]]:
+        """Return source and target language of each of `count` texts, "" where none is given.
+
+        Raises ModelError for a direction that the model does not have, and for another count.
+        """
+        for languages, side in ((to, "target"), (source, "source")):
+            if not isinstance(languages, str) and len(languages) != count:
+                found = f"{len(languages)} {side} languages for {count} texts"
+                raise InputError(found, "one for each")
+        targets = [to] * count if isinstance(to, str) else to
+        sources = [source] * count if isinstance(source, str) else source
+        known = self.languages
+        sides = ([known_language(code, known) for code in side] for side in (sources, targets))
+        directions = list(zip(*sides, strict=True))
+        for start, target in {*directions}:
+            check_direction(self.tokenizer_config, target or self.to, start)
+        return directions
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        *,
+        to: str | Iterable[str] = "",
+        source: str | Iterable[str] = "",
+        search: SearchConfig | None = None,
+        max_batch_tokens: int = MAX_BATCH_TOKENS,
+        window: int = WINDOW,
+        on_batch: Callable[[int], None] = lambda done: None,
+    ) -> Iterator[Translation]:
+        """Translate texts; yield each result as soon as it and all before it are done.
+
+        Memory stays constant: at most `window` texts are read ahead, and batched by length.
+        An empty text has one empty output, and the model is not called.
+        to: target language of a multilingual model, or one for each text; without it, that of
+        `for_direction`. source: language of the texts, or of each text ("" if it is unknown);
+        without it, that of `for_direction`. search: settings; the default is `self.search`.
+        max_batch_tokens: source tokens per batch, padding included. on_batch: called after each
+        batch with the number of texts done so far. Raises ModelError for a text longer than
+        `max_source_length`, and for an unknown language.
+        """
+        config, done = search or self.search, 0
+        targets = repeat(to) if isinstance(to, str) else to
+        starts = repeat(source or self.source_language) if isinstance(source, str) else source
+        for group in windows(zip(texts, targets, starts, strict=False), window):
+            directions = (
+                (text, with_source(self.tokenizer_config, target or self.to, start))
+                for text, target, start in group
+            )
+            sources = self._encoded([*directions], first=done + 1)
+            languages = [known_language(start, self.languages) for *_, start in group]
+            sources = self._in_pivots(sources, languages, config, max_batch_tokens)
+            yield from in_order(self._translated(sources, config, max_batch_tokens, on_batch, done))
+            done += len(group)
+
+    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
+        """Encode texts with their target languages. first: number of the first text."""
+        languages = {
+            to: check_direction(self.tokenizer_config, to or self.to)
+            for to in {to for _, to in texts}
+        }
+        sources = []
+        for number, (text, to) in enumerate(texts, first):
+            ids = self.tokenizer.encode(text, languages[to]) if text.strip() else []
+            if len(ids) > self.max_source_length:
+                raise InputError(
+                    f"text {number} has {len(ids)} tokens",
+                    f"at most {self.max_source_length}, end mark included",
+                    "split it into sentences",
+                )
+            sources.append(EncodedText(text, languages[to], ids, text))
+        return sources
+
+    def _in_pivots(
+        self,
+        sources: list[EncodedText],
+        languages: Sequence[str],
+        config: SearchConfig,
+        max_batch_tokens: int,
+    ) -> list[EncodedText]:
+        """Return the sources; those of untrained directions as their translations into a pivot.
+
+        languages: of each source; "" if it is unknown.
+        """
+        between = [
+            pivot(self.tokenizer_config, language, source.to)
+            for source, language in zip(sources, languages, strict=True)
+        ]
+        for language in {*between} - {""}:
+            first = copy.copy(self)
+            first.source_language, first.glossary = "", None
+            numbers = [n for n, one in enumerate(between) if one == language]
+            texts = [sources[n].text for n in numbers]
+            search = replace(config, nbest=1)
+            found = first.translate(
+                texts, to=language, search=search, max_batch_tokens=max_batch_tokens
+            )
+            read = [each.hypotheses[0].text for each in found]
+            targets = [sources[n].to for n in numbers]
+            again = self._encoded([*zip(read, targets, strict=True)], first=1)
+            for n, each in zip(numbers, again, strict=True):
+                sources[n] = each._replace(text=sources[n].text)
+        return sources
+
+    def _translated(
+        self,
+        sources: Sequence[EncodedText],
+        config: SearchConfig,
+        max_batch_tokens: int,
+        on_batch: Callable[[int], None],
+        before: int,
+    ) -> Iterator[tuple[int, Translation]]:
+        """Yield the index and the translation of each source, batch by batch.
+
+        before: number of texts that were done before.
+        """
+        empty = [index for index, source in enumerate(sources) if not source.ids]
+        for index in empty:
+            yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
+        done, lengths = before + len(empty), [len(source.ids) for source in sources]
+        batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
+        for batch in batches:
+            found = self._lists(self._search, [sources[index] for index in batch], config)
+            done += len(found)
+            on_batch(done)
+            for index, hypotheses in zip(batch, found, strict=True):
+                yield index, Translation(sources[index].text, hypotheses, sources[index].to)

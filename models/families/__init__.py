@@ -1,1 +1,0 @@
-"""Families: each builds an EncoderDecoder from a ModelConfig."""

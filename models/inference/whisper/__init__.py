@@ -1,1 +1,0 @@
-"""Whisper in use: windows of 30 s, its prompt, and the rules of its outputs."""

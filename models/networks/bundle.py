@@ -1,0 +1,187 @@
+"""A bundle: a folder with everything needed to use a model. Nothing in it is unpickled.
+
+config.json          format number, model, tokenizer and search settings, vocabulary sizes, and
+                     the preparation of texts and the alignment, where they differ from the defaults
+model.safetensors    weights, each shared matrix once
+tokenizer.model      SentencePiece; source.model and target.model if separate
+labels.txt           labels of a classifier, one a line
+statistical.safetensors   hidden Markov models of word alignment, of `attn align train`
+replay.tsv.gz        sentence pairs for runs that start from the model
+card.md              model card
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from safetensors.torch import save as to_bytes
+
+from models.core.config import NO_COPY, ModelConfig
+from models.core.errors import ConfigurationError
+from models.core.registry import find, source_name
+from models.core.registry import settings_of as settings_read_by
+from models.core.settings import to_dict
+from models.core.sources import vocabulary_sizes
+from models.core.types import VocabularySizes
+from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
+from models.networks.encoder_decoder import EncoderDecoder
+from models.storage.digests import add_digest, check_digests, write_files
+from models.storage.replay import NAME as REPLAY
+from models.storage.replay import read_replay_bytes
+from models.storage.settings import (
+    CARD,
+    FORMAT,
+    STATISTICAL,
+    WEIGHTS,
+    Shared,
+    WeightPrecision,
+    read_stored,
+    to_text,
+)
+from models.storage.settings import NAME as CONFIG
+from models.storage.statistical import StatisticalTables, read_statistical, statistical_bytes
+from models.storage.weights import (
+    Unfilled,
+    bundle_weights,
+    fill,
+    stored_as,
+    weights_of,
+    without_shared,
+)
+from models.text.tokenizer import Tokenizer
+
+
+class Bundle(NamedTuple):
+    """A model in memory with its tokenizer and settings."""
+
+    model: EncoderDecoder
+    tokenizer: Tokenizer
+    tokenizer_config: TokenizerConfig
+    search: SearchConfig
+    alignment: AlignConfig = AlignConfig()
+    statistical: StatisticalTables | None = None
+    prepare: PrepareConfig = PrepareConfig()
+    replay: bytes = b""  # packed; see models.storage.replay
+
+
+def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
+    """Return a new model of the configured family."""
+    family = find("family", config.family)
+    if family.source != source_name(config.family):  # it was inherited
+        raise TypeError(f"{family.__name__} must name its source, as in source = {family.source!r}")
+    check_inputs(config)
+    check_copying(config, sizes)
+    return family(config, sizes)
+
+
+def check_inputs(config: ModelConfig) -> None:
+    """Raise ConfigurationError for several inputs of a family that reads one."""
+    if config.inputs and "inputs" not in settings_read_by(config.family):
+        raise ConfigurationError(
+            f"model.inputs={','.join(config.inputs)} for family {config.family}, which reads one",
+            "a family that attends to several inputs: multi-source or multi-source-transformer",
+            "--preset multi-source-small",
+        )
+
+
+def check_copying(config: ModelConfig, sizes: VocabularySizes) -> None:
+    """Raise ConfigurationError for a model that cannot copy the tokens of its source."""
+    if config.copy == NO_COPY:
+        return
+    if "copy" not in settings_read_by(config.family):
+        raise ConfigurationError(
+            f"model.copy={config.copy} for family {config.family}",
+            "a family that reads texts by attention: rnnsearch, luong or transformer",
+            "a captioner copies labels of its image with model.image.labels",
+        )
+    if not sizes.joint:
+        raise ConfigurationError(
+            f"model.copy={config.copy} with two vocabularies, whose tokens differ",
+            "one vocabulary for source and target",
+            "set tokenizer.joint=true",
+        )
+
+
+def sizes_of(tokenizer: Tokenizer, family: str) -> VocabularySizes:
+    """Return the vocabulary sizes of a family's model with a tokenizer."""
+    joint = tokenizer.joint
+    return vocabulary_sizes(family, len(tokenizer.source), len(tokenizer.target), joint)
+
+
+def save(
+    bundle: Bundle,
+    folder: Path,
+    *,
+    card: str = "",
+    weights: WeightPrecision = "fp32",
+    about: Mapping[str, Any] | None = None,
+    shared: Shared | None = None,
+) -> None:
+    """Write a bundle into an existing folder; each file is written completely or not at all.
+
+    weights: precision in which they are stored. about: facts for `attn models`; see
+    models.storage.archive. shared: weights that are not stored, because another bundle in the same
+    folder has them; a ModelError if its weights differ.
+    """
+    settings = settings_of(bundle) | _given(
+        weights=weights if weights != "fp32" else "",
+        about=dict(about or {}),
+        shared=shared._asdict() if shared else {},
+    )
+    tensors = stored_as(weights, weights_of(bundle.model))
+    if shared:
+        tensors = without_shared(tensors, folder, shared)
+    contents = {
+        **bundle.tokenizer.files(),
+        CONFIG: to_text(settings).encode(),
+        **({CARD: card.encode()} if card else {}),
+        **({STATISTICAL: statistical_bytes(bundle.statistical)} if bundle.statistical else {}),
+        **({REPLAY: bundle.replay} if bundle.replay else {}),
+        WEIGHTS: to_bytes(tensors),
+    }
+    write_files(folder, contents)
+    if shared:
+        add_digest(folder, shared.file)
+
+
+def settings_of(bundle: Bundle) -> dict[str, Any]:
+    """Return the settings of a bundle as stored in its config.json."""
+    chosen = bundle.alignment != AlignConfig()
+    prepare = to_dict(bundle.prepare) if bundle.prepare != PrepareConfig() else {}
+    return {
+        "format": FORMAT,
+        "model": to_dict(bundle.model.config),
+        "tokenizer": to_dict(replace(bundle.tokenizer_config, model=())),  # it names no file
+        "search": to_dict(bundle.search),
+        "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
+        **_given(alignment=to_dict(bundle.alignment) if chosen else {}, prepare=prepare),
+    }
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Return the values that are not empty."""
+    return {name: value for name, value in values.items() if value}
+
+
+def read(folder: Path) -> Bundle:
+    """Return the bundle in a folder; raise a ModelError if a part is missing or damaged."""
+    stored = read_stored(folder)
+    tensors = bundle_weights(folder)
+    with Unfilled(tensors, folder / CONFIG):
+        model = build(stored.model, stored.sizes)
+    fill(model, tensors, folder / WEIGHTS)
+    # last, because other errors are more specific
+    check_digests(folder, [CONFIG, *stored.tokenizer.files()])
+    return Bundle(
+        model.eval(),
+        stored.tokenizer,
+        stored.tokenizer_config,
+        search=stored.search,
+        alignment=stored.alignment,
+        statistical=read_statistical(folder),
+        prepare=stored.prepare,
+        replay=read_replay_bytes(folder),
+    )

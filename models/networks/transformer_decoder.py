@@ -1,0 +1,212 @@
+"""The decoder of a Transformer, and its alignment layer."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from models.attention.layers import Embedding, FeedForward, NormedLayer, normalisation
+from models.attention.mixing import Cache, mixing
+from models.attention.multihead import HeadsOutput
+from models.attention.positions import position
+from models.attention.softmax import masked_softmax
+from models.attention.transformer import cross_attention
+from models.core.config import ModelConfig
+from models.core.numerics import Dropout, Linear
+from models.core.types import Memory
+from models.networks.decoder import NOTHING, Decoder, DecoderOutput, Wanted, default_layer
+
+
+class AlignmentLayer(nn.Module):
+    """Attention that only aligns: it reads the decoder and the memory, and changes no output.
+
+    a_t = mean over heads of softmax(Q LN([x_t; h_t]) (K LN(m))^T / sqrt(d))
+
+    x_t is the embedding of the token that step t reads, h_t the state after the first layer, m the
+    memory. Because step t has read its token, the weights align this token instead of a guess of
+    the next one (shift 1). The layer is trained by links while the rest of the model is frozen, so
+    that the translations do not change. Chen et al. 2020, section 3.2 (Shift-AET).
+    """
+
+    def __init__(self, size: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.token_norm = nn.LayerNorm(size)
+        self.state_norm = nn.LayerNorm(size)
+        self.memory_norm = nn.LayerNorm(size)
+        self.query = Linear(2 * size, size)
+        self.key = Linear(size, size)
+
+    def forward(self, tokens: Tensor, states: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Return weights (R, H, T, S).
+
+        tokens, states (R, T, D): embeddings, and states after the first layer; memory (B, S, D),
+        mask (B, S). R is a multiple of B.
+        """
+        times = tokens.shape[0] // memory.shape[0]
+        read = torch.cat([self.token_norm(tokens), self.state_norm(states)], -1)
+        query = self.query(read).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (R, H, T, d)
+        keys = self.key(self.memory_norm(memory)).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        keys, mask = (part.repeat_interleave(times, 0) for part in (keys, mask))
+        scores = query @ keys.mT * query.shape[-1] ** -0.5
+        return masked_softmax(scores, mask[:, None, None])
+
+
+class TransformerMemory(NamedTuple):
+    """The memory as every layer's attention has prepared it."""
+
+    layers: tuple[Any, ...]  # keys and values, or those of several memories
+    mask: Tensor  # (B, S)
+    values: Tensor | None = None  # (B, S, D) of an alignment layer, if there is one
+    key: Tensor | None = None  # (B,) hash of each input, if hard attention samples by it
+    first: Tensor | None = None  # (B, 1) the first token of each output, if it is given
+
+
+class TransformerState(NamedTuple):
+    """Cache of the prefix for every layer; it is empty before the first token."""
+
+    layers: tuple[Cache, ...]
+
+    @property
+    def length(self) -> int:
+        """Number of tokens before the next one."""
+        return self.layers[0].length
+
+
+class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
+    """Target prefix and memory to features."""
+
+    def __init__(self, embedding: Embedding, config: ModelConfig, value_size: int = 0) -> None:
+        """Build the decoder. value_size: features of a slot of the memory, if not D."""
+        super().__init__()
+        self.embedding = embedding
+        self.position = position(config, in_attention=False)
+        self.embedding_norm = normalisation(config, present=config.embedding_norm)
+        self.dropout = Dropout(config.dropout)
+        layers = [DecoderLayer(config, value_size) for _ in range(config.decoder_layers)]
+        self.layers = nn.ModuleList(layers)
+        self.norm = normalisation(config, present=config.norm == "pre")
+        self.aligner: AlignmentLayer | None = None
+        if config.alignment_layer:
+            self.aligner = AlignmentLayer(config.embedding, config.heads)
+        self.attention_shape = (config.decoder_layers + config.alignment_layer, config.heads)
+
+    @property
+    def shown_layer(self) -> int:
+        """The layer whose weights are shown by default; never the alignment layer."""
+        return default_layer(len(self.layers))
+
+    def up_to(self, layer: int) -> TransformerDecoder:
+        """Return the decoder whose last layer is the one of this number; see Decoder."""
+        if layer >= len(self.layers):  # the alignment layer
+            return self
+        other = copy.copy(self)
+        other._modules = {**self._modules, "layers": self.layers[: layer + 1], "aligner": None}
+        return other
+
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return the values of the shown layer's heads, (B, H, S, D); see Decoder."""
+        layer = self.layers[self.shown_layer]
+        return layer.cross_attention.read_values(memory)  # type: ignore
+
+    def prepare(self, memory: Memory) -> TransformerMemory:
+        """Compute keys and values of the memory for every layer."""
+        layers = tuple(layer.cross_attention.prepare(memory) for layer in self.layers)  # type: ignore
+        values = memory.values if self.aligner else None
+        return TransformerMemory(layers, memory.mask, values, memory.key, memory.first)
+
+    def start(self, prepared: TransformerMemory) -> TransformerState:
+        """Return the state of an empty prefix."""
+        pairs = zip(self.layers, prepared.layers, strict=True)
+        return TransformerState(
+            tuple(layer.self_attention.empty(memory.values) for layer, memory in pairs)  # type: ignore
+        )
+
+    def advance(
+        self,
+        tokens: Tensor,
+        state: TransformerState,
+        prepared: TransformerMemory,
+        wanted: Wanted = NOTHING,
+    ) -> DecoderOutput:
+        """Read tokens (R, T). With a prefix in the state, T must be 1."""
+        embedded = x = self.embedding(tokens)  # (R, T, D)
+        x = self.dropout(self.embedding_norm(self.position.added(x, state.length)))
+        shown = [self.shown_layer] if wanted.weights else []
+        seen, found, states, reads = [], {}, [], []
+        for index, (layer, cache) in enumerate(zip(self.layers, state.layers, strict=True)):
+            asked, past = index in shown or index in wanted.heads, cache if state.length else None
+            x, cached, read = layer(x, past, prepared.layers[index], prepared, asked)
+            seen.append(cached)
+            states.append(x)
+            reads.append(read)
+            if asked:  # (B, H, K * T, S)
+                by_row = read.weights.unflatten(2, (-1, tokens.shape[1])).transpose(1, 2)
+                found[index] = by_row.flatten(0, 1)  # (R, H, T, S)
+        if self.aligner and len(self.layers) in wanted.heads:
+            assert prepared.values is not None
+            last = self.aligner(embedded, states[0], prepared.values, prepared.mask)
+            found[len(self.layers)] = last
+        return DecoderOutput(
+            self.norm(x),
+            TransformerState(tuple(seen)),
+            found[shown[0]].mean(1) if shown else None,
+            total([read.log_prob for read in reads], tokens),
+            total([read.entropy for read in reads], tokens),
+            heads=torch.stack([found[index] for index in wanted.heads], 1)
+            if wanted.heads
+            else None,
+        )
+
+
+def total(parts: list[Tensor | None], tokens: Tensor) -> Tensor | None:
+    """Return the sum over layers, of the shape of tokens (R, T); None if the layers have none."""
+    known = [part for part in parts if part is not None]
+    return torch.stack(known).sum(0).view(tokens.shape) if known else None
+
+
+class DecoderLayer(NormedLayer):
+    """One block each of self-attention, cross-attention and feed-forward."""
+
+    def __init__(self, config: ModelConfig, value_size: int = 0) -> None:
+        super().__init__(config)
+        size = config.embedding
+        self.self_norm = normalisation(config)
+        self.self_attention = mixing(config, decodes=True)
+        self.cross_norm = normalisation(config)
+        self.cross_attention = cross_attention(config, value_size)
+        self.forward_norm = normalisation(config)
+        self.feed_forward = FeedForward(size, config.hidden, config.dropout, config.activation)
+
+    def forward(
+        self,
+        x: Tensor,
+        past: Cache | None,
+        memory: Any,
+        source: TransformerMemory,
+        want_weights: bool = False,
+    ) -> tuple[Tensor, Cache, HeadsOutput]:
+        """Return the output (R, T, D), the cache, and what cross-attention read, for K * T queries.
+
+        memory: as this layer has prepared it.
+        """
+        start, steps = 0 if past is None else past.length, x.shape[1]
+        attended, seen = self.self_attention(self.entered(self.self_norm, x), None, past)
+        x = self.left(self.self_norm, x, attended)
+        query = self.entered(self.cross_norm, x)
+        query = query.reshape(source.mask.shape[0], -1, x.shape[2])  # (B, K * T, D)
+        attended, read = self.cross_attention(
+            query,
+            memory,
+            source.mask,
+            start=start,
+            steps=steps,
+            key=source.key,
+            want_weights=want_weights,
+        )
+        x = self.left(self.cross_norm, x, attended)
+        block = self.feed_forward(self.entered(self.forward_norm, x))
+        return self.left(self.forward_norm, x, block), seen, read

@@ -1,0 +1,182 @@
+"""Image files to the input of an image network: RGB, upright, square.
+
+Grey, palette, CMYK and 16-bit images are converted, transparency becomes white, EXIF rotation is
+applied, and only the first frame of an animation is used. A damaged image, or one that is too
+large to open safely, raises a ModelError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import struct
+import warnings
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy
+import torch
+from PIL import Image, ImageOps, UnidentifiedImageError, features
+from torch import Tensor
+
+from models.core.config import ImageConfig
+from models.core.errors import InputError, ModelError, NotFoundError, install_command, is_exhausted
+from models.core.files import open_regular
+from models.core.limits import IMAGE_BYTES, IMAGE_PIXELS
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+AVIF = ("AVIF",) if features.check("avif") else ()  # Pillow reads it from 11.3 on
+AVIF_BRANDS = (b"avif", b"avis")
+HEIC = "HEIF"  # Pillow's name of HEIC, the format of phones
+HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+BROKEN = (  # exceptions that Pillow raises for damaged files
+    OSError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    OverflowError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+    Image.DecompressionBombError,
+)
+FEWER_PIXELS = f"at most {IMAGE_PIXELS:,}", "make it smaller first"
+
+
+def open_image(
+    source: Path | bytes,
+    *,
+    name: str = "",
+    least: int = 0,
+    before: Callable[[int], None] = lambda pixels: None,
+) -> Image.Image:
+    """Open the image in a file, or in its bytes, as RGB and upright.
+
+    name: for messages; the default is the path, or "the image".
+    least: minimum side in pixels. A large JPEG is opened at a smaller scale, which is several times
+    faster, if neither side becomes smaller than this. The default 0 opens it at its own size.
+    before: called with the number of pixels before they are decoded; it may wait for memory.
+    Raises NotFoundError for a missing file and InputError for one that is not a readable image.
+    """
+    name = name or ("the image" if isinstance(source, bytes) else str(source))
+    with (
+        _readable(name),
+        _stream(source, name) as stream,
+        Image.open(stream, formats=_formats(stream, name)) as image,
+    ):
+        if image.width * image.height > IMAGE_PIXELS:
+            raise too_large(name, image.size)
+        if least:
+            image.draft(None, (least, least))
+        before(image.width * image.height)
+        image.load()
+        return rgb(upright(image))
+
+
+def to_tensor(image: Image.Image, config: ImageConfig) -> Tensor:
+    """Return the pixels (3, size, size), from 0 to 1, of the square that the model reads."""
+    pixels = torch.from_numpy(numpy.array(to_square(image, config)))  # (size, size, 3)
+    return pixels.permute(2, 0, 1).float().div(255)
+
+
+def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
+    """Return the square that the model reads: the centre of an image, or all of it squashed."""
+    size, method = (config.size, config.size), Image.Resampling[config.resample.upper()]
+    image = upright(image)
+    image = image if image.mode == "RGB" else rgb(image)
+    return ImageOps.fit(image, size, method) if config.fit == "crop" else image.resize(size, method)
+
+
+def upright(image: Image.Image) -> Image.Image:
+    """Rotate an image by its EXIF orientation; return it unchanged if the data are damaged."""
+    try:
+        return ImageOps.exif_transpose(image)
+    except BROKEN:
+        return image
+
+
+def rgb(image: Image.Image) -> Image.Image:
+    """Convert an image of any mode to RGB; transparent pixels become white."""
+    if image.mode.startswith(("I", "F")):
+        image = eight_bit(image)
+    if image.mode in ("RGBA", "RGBa", "LA", "La", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        ground = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(ground, image).convert("RGB")
+    return image.convert("RGB")
+
+
+def eight_bit(image: Image.Image) -> Image.Image:
+    """Convert a grey image of 16 or 32 bits, or of floating point, to 8 bits.
+
+    If the mode does not define the highest value, the first of these that no pixel exceeds is
+    assumed: 1 and 255 (floating point only), 65535, the highest value in the image.
+    """
+    values = numpy.nan_to_num(numpy.asarray(image).astype(numpy.float64)).clip(0)
+    highest = float(values.max())
+    ranges = [1.0] * (image.mode == "F") + [255.0] * (image.mode == "F") + [65535.0]
+    top = next((top for top in ranges if highest <= top), highest)
+    return Image.fromarray((values * (255 / top)).round().astype(numpy.uint8), mode="L")
+
+
+def too_large(name: str, size: tuple[int, int]) -> ModelError:
+    """Return the error for an image with too many pixels."""
+    return InputError(f"{name} has {size[0]} x {size[1]} pixels", *FEWER_PIXELS)
+
+
+def _formats(stream: BinaryIO, name: str) -> tuple[str, ...]:
+    """Return the formats that an image may have, given its first bytes: length, "ftyp", brand.
+
+    HEIC needs the package pillow-heif, which is optional because it brings a video decoder. Raises
+    InputError if it is missing.
+    """
+    head = stream.read(12)
+    stream.seek(0)
+    if head[4:8] == b"ftyp" and head[8:] in AVIF_BRANDS and not AVIF:
+        raise InputError(f"{name} is an AVIF image", "Pillow 11.3 or newer, which reads it")
+    if head[4:8] != b"ftyp" or head[8:] not in HEIC_BRANDS:
+        return FORMATS + AVIF
+    try:
+        importlib.import_module("pillow_heif").register_heif_opener()
+    except ImportError:
+        raise InputError(
+            f"{name} is a HEIC image",
+            "the package pillow-heif, which reads it",
+            f"install it: {install_command('heic')}, or convert the image to JPEG",
+        ) from None
+    return (HEIC,)
+
+
+def _stream(source: Path | bytes, name: str) -> BinaryIO:
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    return open_regular(source, IMAGE_BYTES, name)
+
+
+@contextlib.contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Raise a ModelError of one line for a missing, damaged or dangerous file."""
+    known = "a JPEG, PNG, WebP, GIF, BMP, TIFF or AVIF"
+    warnings.filterwarnings("ignore", module="PIL")  # of unusual EXIF data and of many pixels
+    try:
+        yield
+    except ModelError:
+        raise
+    except FileNotFoundError:
+        raise NotFoundError(f"no file {name}", known) from None
+    except UnidentifiedImageError:
+        raise InputError(f"{name} is not a readable image", known) from None
+    except Image.DecompressionBombError:
+        raise InputError(f"{name} has too many pixels", *FEWER_PIXELS) from None
+    except BROKEN as error:
+        if is_exhausted(error):
+            raise
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = " ".join(reason.split())
+        raise InputError(f"{name} cannot be read ({reason})", f"a complete {known[2:]}") from None

@@ -1,0 +1,427 @@
+"""Recordings as samples: files, bytes, pipes and arrays of any rate, depth and number of channels.
+
+The channels are averaged, and the samples resampled, a block at a time, so that hours of sound need
+little memory. Whatever cannot be transcribed raises an InputError of one line. Long recordings are
+divided at silences, so that each piece has the length of a sentence or two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.core.errors import InputError, ModelError, NotFoundError, install_command, is_exhausted
+from models.core.files import open_regular
+from models.core.limits import AUDIO_SECONDS, AUDIO_STREAM_BYTES
+
+if TYPE_CHECKING:
+    import soundfile
+
+BLOCK = 10  # seconds that are read at a time
+SILENT = 1e-4  # largest minus smallest sample below which nothing can be heard
+LOUDEST = 2.0**32  # a sample beyond it is no sound; the squares of larger ones are infinite
+SHORTEST = 0.05  # seconds in which a word can be heard
+CANCELLED = 0.05  # deviation of the mean of channels over that of the loudest
+RATES = (1000, 1_000_000)  # samples a second of sound
+IN_MEMORY = 1 << 26  # bytes of a pipe; more go into a temporary file
+STREAM = 0x7F000000  # bytes; a header that promises more was written before its sound
+KNOWN = "a WAV, FLAC, OGG, MP3 or AIFF recording"
+
+
+class SampleArray(NamedTuple):
+    """A sound in memory."""
+
+    samples: Any  # array, tensor or list: (N,), (N, channels) or (channels, N); integers are scaled
+    rate: int  # samples a second
+
+
+class Channel(NamedTuple):
+    """One channel of a recording."""
+
+    source: Path | bytes
+    number: int  # from 0
+
+
+Recording = Path | bytes | BinaryIO | SampleArray | Channel
+
+
+def recording_of(given: Any, rate: int = 0) -> Recording:
+    """Return a recording of a path, of a file or its bytes, or of an array of samples.
+
+    rate: samples a second of an array; InputError without it.
+    """
+    if isinstance(given, SampleArray) or hasattr(given, "read"):
+        return given
+    if isinstance(given, (str, Path)):
+        return Path(given)
+    if isinstance(given, (bytes, bytearray)):
+        return bytes(given)
+    if isinstance(given, (list, tuple)) and given and isinstance(given[0], (str, Path, bytes)):
+        raise InputError(f"{len(given)} recordings in one call", "one", "call it for each of them")
+    if not rate:
+        raise InputError("an array of samples without its rate", "transcribe(samples, rate=16000)")
+    return SampleArray(given, rate)
+
+
+def read_sound(
+    source: Recording, rate: int, name: str = "", seconds: float = AUDIO_SECONDS
+) -> Tensor:
+    """Return all samples (N,) of a recording at a rate; see `read_blocks`.
+
+    seconds: the longest that is allowed.
+    """
+    found, left = [], seconds * rate
+    for block in read_blocks(source, rate, name):
+        found.append(block)
+        left -= len(block)
+        if left < 0:
+            raise InputError(
+                f"{name or 'the recording'} is too long", f"at most {seconds:g} seconds"
+            )
+    return torch.cat(found)
+
+
+def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor]:
+    """Yield the samples of a recording at a rate, from -1 to 1, in blocks (n,) of about 10 seconds.
+
+    source: a file, its bytes, a stream such as standard input, or samples. name: for messages.
+    Raises NotFoundError for a missing file and InputError for what is no recording, is damaged,
+    longer than AUDIO_SECONDS, or contains no samples, samples that are no numbers, or silence; or
+    is too short to contain a word.
+    """
+    name = name or (str(source) if isinstance(source, Path) else "the recording")
+    source, channel = source if isinstance(source, Channel) else (source, None)
+    with contextlib.ExitStack() as held:
+        if isinstance(source, SampleArray):
+            own_rate, blocks = source.rate, iter([channels_of(source.samples)])
+        else:
+            file = held.enter_context(_opened(source, name))
+            own_rate, blocks = file.rate, file.blocks
+            if file.seconds > AUDIO_SECONDS:
+                raise _too_long(name, file.seconds)
+        if channel is not None:
+            blocks = (block[:, channel : channel + 1] for block in blocks)
+        if not RATES[0] <= own_rate <= RATES[1]:
+            raise InputError(
+                f"{name} has a rate of {own_rate:,}",
+                f"{RATES[0]:,} to {RATES[1]:,} samples a second, such as 16000",
+            )
+        yield from _resampled(_checked(blocks, own_rate, name), own_rate, rate, name)
+
+
+def seconds_of(source: Path | bytes, name: str = "") -> float:
+    """Return the length of a recording that its header states; raises as `read_blocks`."""
+    with _opened(source, name or "the recording") as file:
+        return file.seconds
+
+
+def channel_count(source: Path | bytes, name: str = "") -> int:
+    """Return the number of channels of a recording; raises as `read_blocks`."""
+    with _opened(source, name or "the recording") as file:
+        return file.channels
+
+
+def shortfall(source: Path | bytes, name: str) -> str:
+    """Return a remark about a recording with less sound than its header promises; else nothing.
+
+    The header of a stream promises nothing, or as much as a header can.
+    """
+    with _opened(source, name) as file:
+        sizes = re.search(r"^(?:data|SSND) : (\d+) \(should be (\d+)\)", file.log, re.M)
+        promised, found = map(int, sizes.groups()) if sizes else (0, 0)
+        seconds = file.seconds
+    if not found < promised < STREAM or (whole := seconds * promised / found) < seconds + SHORTEST:
+        return ""
+    return f"{name} has {seconds:.2f} s of the {whole:.2f} s that its header promises"
+
+
+def channels_of(samples: Any) -> np.ndarray:
+    """Return the samples (N, channels) of an array of one or several channels, from -1 to 1."""
+    values = np.asarray(samples.detach().cpu() if isinstance(samples, Tensor) else samples)
+    if values.ndim not in (1, 2) or values.dtype.kind not in "iuf":
+        raise InputError(
+            f"an array of shape {values.shape} and type {values.dtype}",
+            "samples (N,) or (N, channels), as numbers",
+        )
+    if values.dtype.kind in "iu" and values.dtype.itemsize <= 4:  # 16 bits: from -32,768 to 32,767
+        half = 2.0 ** (8 * values.dtype.itemsize - 1)
+        values = (values - half * (values.dtype.kind == "u")) / half
+    if values.ndim == 1:
+        return values[:, None]
+    return values if values.shape[1] < values.shape[0] else values.T
+
+
+def _file_blocks(file: soundfile.SoundFile, name: str) -> Iterator[np.ndarray]:
+    """Yield the samples of a file, a block (n, channels) at a time."""
+    size = BLOCK * file.samplerate
+    while True:
+        with _readable(name):
+            block = file.read(size, dtype="float32", always_2d=True)  # (n, channels)
+        if not len(block):
+            return
+        yield block
+
+
+def _checked(blocks: Iterator[np.ndarray], rate: int, name: str) -> Iterator[np.ndarray]:
+    """Yield the means (n,) of channels, or the loudest where they cancel each other.
+
+    Raises InputError for a sound that cannot be used.
+    """
+    low, high, count = np.inf, -np.inf, 0
+    for block in blocks:
+        if not block.size:
+            continue
+        count += len(block)
+        if count > AUDIO_SECONDS * rate:
+            raise _too_long(name, count / rate)
+        if not np.isfinite(block).all():
+            raise InputError(f"{name} has samples that are not numbers (NaN or infinite)", KNOWN)
+        if (most := np.abs(block).max()) > LOUDEST:
+            raise InputError(f"{name} has samples of {most:.0e}", "samples from -1 to 1")
+        mean = block.mean(1).astype(np.float32)
+        if mean.std() < CANCELLED * block.std(0).max():
+            mean = block[:, block.std(0).argmax()].astype(np.float32)
+        low, high = min(low, mean.min()), max(high, mean.max())
+        yield mean
+    if not count:
+        raise InputError(f"{name} has no samples", "a recording with sound")
+    if high - low < SILENT:
+        raise InputError(f"{name} is silent", "a recording with sound")
+    if count < SHORTEST * rate:
+        raise InputError(
+            f"{name} is too short, {1000 * count / rate:.3g} ms", f"{1000 * SHORTEST:g} ms or more"
+        )
+
+
+def _resampled(
+    blocks: Iterator[np.ndarray], own_rate: int, rate: int, name: str
+) -> Iterator[Tensor]:
+    """Yield blocks at another rate."""
+    if own_rate == rate:
+        yield from map(torch.from_numpy, blocks)
+        return
+    try:
+        import soxr
+    except ImportError:
+        raise missing(f"{name} has {own_rate:,} samples a second, not {rate:,}", "soxr") from None
+    stream = soxr.ResampleStream(own_rate, rate, 1, dtype="float32")
+    for block in blocks:
+        yield torch.from_numpy(stream.resample_chunk(np.ascontiguousarray(block)))
+    yield torch.from_numpy(stream.resample_chunk(np.zeros(0, np.float32), last=True))
+
+
+class SoundFile(NamedTuple):
+    """An opened recording."""
+
+    rate: int  # samples a second
+    channels: int
+    seconds: float  # that its header states; 0 if it states none
+    blocks: Iterator[np.ndarray]  # (n, channels)
+    log: str = ""  # remarks about its header
+
+
+@contextlib.contextmanager
+def _opened(source: Path | bytes | BinaryIO, name: str) -> Iterator[SoundFile]:
+    """Open a recording by libsndfile, else by PyAV or the program ffmpeg."""
+    try:
+        import soundfile
+    except (ImportError, OSError):  # without the package, or without its library
+        raise missing(f"{name} is a recording", "soundfile") from None
+    with contextlib.ExitStack() as held:
+        with _readable(name):
+            stream = held.enter_context(_stream(source, name))
+            try:
+                file = held.enter_context(soundfile.SoundFile(stream))
+                seconds, blocks = len(file) / file.samplerate, _file_blocks(file, name)
+                found = SoundFile(file.samplerate, file.channels, seconds, blocks, file.extra_info)
+            except soundfile.LibsndfileError as error:
+                stream.seek(0)
+                found = held.enter_context(_container(stream, name, error))
+        yield found
+
+
+@contextlib.contextmanager
+def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[SoundFile]:
+    """Open a container such as M4A, MP4, WebM or Matroska by PyAV, or by the program ffmpeg.
+
+    fault: why libsndfile cannot read it, which is raised if it is none.
+    """
+    try:
+        av: Any = import_module("av")
+    except ImportError:
+        if not shutil.which("ffmpeg"):
+            hint = f"for M4A, MP4, WebM and others: {install_command('audio')}, or ffmpeg"
+            reason = str(getattr(fault, "error_string", fault)).rstrip(".")
+            raise InputError(f"{name} cannot be read ({reason})", KNOWN, hint) from None
+        with _opened(_converted(stream, fault), name) as found:
+            yield found
+        return
+    with contextlib.ExitStack() as held:
+        try:
+            container = held.enter_context(av.open(stream, "r", metadata_errors="ignore"))
+        except av.error.FFmpegError:
+            raise fault from None
+        if not container.streams.audio:
+            raise InputError(f"{name} has no sound", "a recording, or a video with sound")
+        audio = container.streams.audio[0]
+        seconds = float(container.duration or 0) / av.time_base
+        channels = audio.codec_context.channels
+        resampler = av.AudioResampler(format="flt", layout=audio.layout, rate=audio.rate)
+
+        def parts() -> Iterator[np.ndarray]:
+            with _readable(name):
+                for frame in itertools.chain(container.decode(audio), [None]):
+                    for part in resampler.resample(frame):
+                        yield part.to_ndarray().reshape(-1, channels)  # (n, channels)
+
+        yield SoundFile(audio.rate, channels, seconds, _gathered(parts(), BLOCK * audio.rate))
+
+
+def _gathered(parts: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
+    """Yield arrays of about so many rows, of the rows of smaller ones."""
+    held, count = list[np.ndarray](), 0
+    for part in parts:
+        held, count = [*held, part], count + len(part)
+        if count >= size:
+            yield np.concatenate(held)
+            held, count = [], 0
+    if held:
+        yield np.concatenate(held)
+
+
+def _converted(stream: IO[bytes], fault: Exception) -> bytes:
+    """Return a WAV file of a recording that the program ffmpeg reads; else raise the fault."""
+    with tempfile.NamedTemporaryFile() as file:
+        shutil.copyfileobj(stream, file)
+        file.flush()
+        command = ["ffmpeg", "-v", "error", "-i", file.name, "-vn", "-f", "wav", "-"]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode or not done.stdout:
+        raise fault
+    return done.stdout
+
+
+def missing(found: str, package: str) -> ModelError:
+    """Return the error for a package of the extra `audio` that is not installed."""
+    return ModelError(found, f"the package {package}", f"install it: {install_command('audio')}")
+
+
+def _stream(source: Path | bytes | BinaryIO, name: str) -> IO[bytes]:
+    """Return a stream in which one can go back, as the header of a recording requires."""
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    if isinstance(source, Path):
+        return open_regular(source, sys.maxsize, name)
+    spool = cast(IO[bytes], tempfile.SpooledTemporaryFile(IN_MEMORY))  # noqa: SIM115
+    left = AUDIO_STREAM_BYTES
+    while part := source.read(min(1 << 16, left + 1)):
+        left -= len(part)
+        if left < 0:
+            raise InputError(f"{name} is endless", f"at most {AUDIO_STREAM_BYTES:,} bytes")
+        spool.write(part)
+    spool.seek(0)
+    return spool
+
+
+@contextlib.contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Raise a ModelError of one line for a missing or damaged file."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except FileNotFoundError:
+        raise NotFoundError(f"no file {name}", KNOWN) from None
+    except (OSError, RuntimeError, ValueError, TypeError, EOFError) as error:
+        if is_exhausted(error):
+            raise
+        reason = getattr(error, "strerror", None) or str(getattr(error, "error_string", error))
+        reason = " ".join(reason.split()).rstrip(".")
+        raise InputError(f"{name} cannot be read ({reason})", f"a complete {KNOWN[2:]}") from None
+
+
+def _too_long(name: str, seconds: float) -> ModelError:
+    return InputError(
+        f"{name} has {seconds / 3600:,.1f} hours",
+        f"at most {AUDIO_SECONDS // 3600} hours",
+        "divide it first",
+    )
+
+
+STEP, BLUR = 0.02, 10  # seconds of an energy; energies that are averaged
+
+
+class SoundPiece(NamedTuple):
+    """A part of a recording."""
+
+    start: float  # in seconds
+    samples: Tensor  # (n,)
+
+
+def divided(
+    blocks: Iterable[Tensor], rate: int, seconds: float
+) -> Generator[SoundPiece, None, float]:
+    """Yield the audible pieces of a recording, each of at most so many seconds; return its length.
+
+    A piece ends where e_t, the sum of x^2 over 20 ms, averaged over 200 ms, is lowest between half
+    of its length and all of it.
+    blocks: its samples in consecutive parts; few are in memory at a time. A recording of at most
+    that length is one piece. A silent piece is left out.
+    """
+    most, held, start = max(1, int(seconds * rate)), torch.zeros(0), 0
+    for block in blocks:
+        held = torch.cat([held, block])
+        while len(held) > most:
+            end = quietest(held[:most], rate)
+            yield from _audible(held[:end], start, rate)
+            held, start = held[end:], start + end
+    yield from _audible(held, start, rate)
+    return (start + len(held)) / rate
+
+
+def quietest(samples: Tensor, rate: int) -> int:
+    """Return the sample of the second half of some samples around which the sound is lowest."""
+    step = max(1, int(STEP * rate))
+    half = len(samples) // 2
+    count = (len(samples) - half) // step
+    if count <= BLUR:
+        return len(samples)
+    parts = samples[half : half + count * step].view(count, step)
+    energies = parts.sub(samples.mean()).square().sum(1)
+    means = energies.unfold(0, BLUR, 1).mean(1)  # (count - BLUR + 1,)
+    place = int(means.flip(0).argmin())  # the last of equal ones
+    return half + (len(means) - 1 - place) * step + BLUR * step // 2
+
+
+def is_audible(samples: Tensor) -> bool:
+    """Return True unless samples (N,) are silence."""
+    return bool(len(samples)) and float(samples.max() - samples.min()) >= SILENT
+
+
+def silence(samples: Tensor, rate: int) -> int:
+    """Return how many samples (N,) are silence before the first sound; 0 for less than a second.
+
+    Half a second before the sound is not counted.
+    """
+    heard = ((samples - samples[:1]).abs() >= SILENT).nonzero()
+    quiet = int(heard[0]) - rate // 2 if len(heard) else len(samples)
+    return quiet if quiet == len(samples) or quiet > rate // 2 else 0
+
+
+def _audible(samples: Tensor, start: int, rate: int) -> Iterator[SoundPiece]:
+    if is_audible(samples):
+        yield SoundPiece(start / rate, samples)

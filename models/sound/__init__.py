@@ -1,1 +1,0 @@
-"""Sound: reading of recordings, features, division at silences."""
