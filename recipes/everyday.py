@@ -7,10 +7,10 @@
 WORK, and prints the `attn train` command that learns from them, from random weights or from MODEL.
 The vocabulary is new, or that of MODEL with the letters and signs that it lacks and words that
 begin with them; a new token begins with the mean embedding of the tokens that spell it in small
-letters. Reserved tokens stand for protected parts. If everyday_distil.py and
-everyday_words.py have written their pairs into WORK, the command is that of the last stage: it
-weights all corpora, and the rate falls to 0. `--size gpu` is that of everyday_gpu.sh; `--size
-small` cuts every corpus to 200 pairs, to try the program.
+letters. Reserved tokens stand for protected parts. If everyday_distil.py has written its pairs into
+WORK, the command is that of the last stage: it weights all corpora, and the rate falls to 0.
+`--size gpu` is that of everyday_gpu.sh; `--size small` cuts every corpus to 200 pairs, to try the
+program.
 
 `score` translates test sentences with `attn translate` and prints BLEU (sacreBLEU, 13a, all
 references) and chrF2: the Tatoeba test sets in all twelve directions, and with `--longer` the dev
@@ -57,9 +57,9 @@ CORPORA = ("sentences", "longer", "words", "copies", "phrases", "templates", "fr
 LAST_WEIGHTS = {  # of corpora in the last stage
     **{"sentences": 1.0, "longer": 0.59, "copies": 0.23, "phrases": 3.2, "templates": 1.0},
     **{"frames": 1.5, "masked": 0.7},
-    **{"chosen": 3.3, "back": 3.1, "unknown": 2.5, "entries": 15.0},
+    **{"chosen": 3.3, "back": 3.1},
 }
-ADDED = ("chosen", "back", "unknown", "entries")  # by everyday_distil.py and everyday_words.py
+ADDED = ("chosen", "back")  # by everyday_distil.py
 MODEL_SETTINGS = (
     *("model.embedding=256", "model.hidden=1024", "model.encoder_layers=6"),
     *("model.decoder_layers=2", "model.heads=4"),
