@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from attncli.scoring.sequences import common_subsequence
 from models.text.normalise import nfc
 
 # Words of a caption as the COCO tools count them: Penn Treebank tokens without punctuation.
@@ -227,8 +226,10 @@ def rouge_l(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> floa
     kana and each Chinese character is a word.
     """
 
+    from rapidfuzz.distance import LCSseq
+
     def compared(output: Words, reference: Words) -> tuple[int, int, int]:
-        return common_subsequence(output, reference), len(output), len(reference)
+        return LCSseq.similarity(output, reference), len(output), len(reference)
 
     return _mean_f1(compared, outputs, references)
 
@@ -284,7 +285,9 @@ def _mean_f1(
 
 
 def _coco_f(output: Words, references: References) -> float:
-    common = [common_subsequence(output, reference) for reference in references]
+    from rapidfuzz.distance import LCSseq
+
+    common = [LCSseq.similarity(output, reference) for reference in references]
     precision = max(common) / max(1, len(output))
     recall = max(
         length / max(1, len(reference))
