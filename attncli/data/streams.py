@@ -53,9 +53,6 @@ def western(content: bytes) -> str | None:
     return None if is_binary or accented > MOST_ACCENTED * len(letters) else text
 
 
-# gz, xz and zst: recognised by the first bytes when read, chosen by the name when written. The
-# libraries are imported where they are needed, because `attn translate` then starts faster.
-
 BLOCK = 1 << 16  # bytes of one read
 PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
 
@@ -91,7 +88,10 @@ def read_whole(stream: BinaryIO, name: Path | str) -> bytes:
 
 
 def compressing(stream: BinaryIO, path: Path) -> AbstractContextManager[Any]:
-    """Return a stream that compresses for a path that ends in gz, xz or zst; else the stream."""
+    """Return a stream that compresses for a path that ends in gz, xz or zst; else the stream.
+
+    The libraries are imported where they are needed, because `attn translate` then starts faster.
+    """
     suffix = path.suffix.lower()
     if suffix == ".gz":
         import gzip

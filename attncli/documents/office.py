@@ -52,8 +52,6 @@ def clear(element: Any, *, but: str = "") -> None:
             element.remove(child)
 
 
-# Word: body, headers, footers and notes.
-
 NESTED = (f"{W}hyperlink", f"{W}ins", f"{W}smartTag")  # elements that contain runs
 DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
 RUN, FORMATTING, TEXT, HYPHEN = (f"{W}{name}" for name in ("r", "rPr", "t", "noBreakHyphen"))
@@ -63,7 +61,7 @@ LINK = re.compile(r"\s*HYPERLINK\b")  # the code of a field whose result is text
 
 
 def read_word(content: bytes, options: DocumentOptions) -> Document:
-    """Return the text of the paragraphs of a Word document."""
+    """Return the text of the paragraphs of a Word document: body, headers, footers and notes."""
     format = OfficeFormat(
         "a Word document",
         re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes|styles)\.xml"),
@@ -177,13 +175,11 @@ def _text_element(parent: Any, tag: str, text: str) -> Any:
     return element
 
 
-# PowerPoint: paragraphs of slides, tables and notes (21.1.2, DrawingML text).
-
 OUTER = (f"{A}pPr", f"{A}endParaRPr")  # first and last of a paragraph
 
 
 def read_slides(content: bytes, options: DocumentOptions) -> Document:
-    """Return the text of the paragraphs of a presentation."""
+    """Return the text of the paragraphs of slides, tables and notes (21.1.2, DrawingML text)."""
     format = OfficeFormat(
         "a PowerPoint presentation",
         re.compile(r"ppt/(slides|notesSlides)/[^/]*\.xml"),
@@ -234,12 +230,11 @@ def _rebuild_slide(paragraph: Any, parts: Iterable[InlinePart]) -> None:
         paragraph.append(last)
 
 
-# Excel: the texts of cells (18.4); formulas, numbers and names stay. Cells with the same text share
-# it, so it is translated once.
-
-
 def read_sheets(content: bytes, options: DocumentOptions) -> Document:
-    """Return the texts of the cells of a workbook: shared, in a cell, of a comment."""
+    """Return the texts of the cells of a workbook: shared, in a cell, of a comment (18.4).
+
+    Formulas, numbers and names stay. Cells with the same text share it.
+    """
     format = OfficeFormat(
         "an Excel workbook",
         re.compile(

@@ -77,9 +77,6 @@ def _not_of(kind: str) -> DamagedError:
     return DamagedError(f"not {kind}", "the format that the end of its name tells")
 
 
-# Office files: XML with paragraphs. A paragraph is read as a line, in which a sign with its number
-# stands for each markup, and built again from the parts of the changed line.
-
 BEGIN, END = "\ue000", "\ue001"
 SIGN = re.compile(f"{BEGIN}(/?)([0-9]+){END}")
 SPACE = re.compile(r"\s+")
@@ -117,7 +114,9 @@ class OfficeFormat(NamedTuple):
 def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
     """Return the paragraphs of a document. Raises DamagedError if it cannot be read.
 
-    to: language of the translation, which programs then check the spelling of.
+    A paragraph is read as a line, in which a sign with its number stands for each markup, and built
+    again from the parts of the changed line. to: language of the translation, by which programs
+    then check the spelling.
     """
     archive = read_archive(content, format.kind)
     names = filter(format.names.fullmatch, archive.files)
@@ -202,9 +201,6 @@ def _name_language(root: Any, format: OfficeFormat, to: str) -> None:
                 element.set(format.country, region or "none")
 
 
-# OpenDocument texts, slides and tables, as LibreOffice writes them: paragraphs, cells, notes.
-# Source: OASIS, Open Document Format for Office Applications 1.3, part 3.
-
 T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 PARAGRAPHS = (f"{T}p", f"{T}h")
@@ -213,7 +209,10 @@ BREAKS = {f"{T}line-break": "br", f"{T}tab": TAB}
 
 
 def read_open_document(content: bytes, options: DocumentOptions) -> Document:
-    """Return the text of the paragraphs."""
+    """Return the text of paragraphs, cells and notes, as LibreOffice writes them.
+
+    Source: OASIS, Open Document Format for Office Applications 1.3, part 3.
+    """
     format = OfficeFormat(
         "an OpenDocument file",
         re.compile(r"(content|styles)\.xml"),
@@ -271,8 +270,6 @@ def _rebuild(paragraph: Any, parts: Iterable[InlinePart]) -> None:
             parent.append(element)
 
 
-# E-books (EPUB): the HTML files of the archive, each read as a page, and the table of contents.
-
 PAGES = (".xhtml", ".html", ".htm")
 CONTENTS = ".ncx"  # the table of contents of EPUB 2
 PACKAGE = ".opf"
@@ -282,7 +279,10 @@ BOOK = "an e-book"
 
 
 def read_book(content: bytes, options: DocumentOptions) -> Document:
-    """Return the text of all pages. Raises DamagedError for an encrypted or damaged book."""
+    """Return the text of all pages, which are HTML, and of the table of contents.
+
+    Raises DamagedError for an encrypted or damaged book.
+    """
     archive = read_archive(content, BOOK)
     pages: dict[str, Document] = {}
     for name, file in archive.files.items():

@@ -196,18 +196,16 @@ def _json_values(
     _check_fields(options, names)
 
 
-# PyYAML tells the place and the style of each value; comments, anchors and order stay as they are.
-# A single outermost key that is a language code, as in Rails, becomes the target language.
-
 TEXT = "tag:yaml.org,2002:str"
 MARKS = re.compile(r"(?:[&!]\S*\s+)+")  # an anchor and a tag
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w+)?")
 
 
 def read_yaml(content: str, options: DocumentOptions, *, start: int = 0) -> Iterator[DocumentPart]:
-    """Yield the chosen texts of YAML. start: its position in the document.
+    """Yield the chosen texts of YAML; comments, anchors and order stay.
 
-    Raises InputError for other text.
+    A single outermost key that is a language code, as in Rails, becomes the target language. start:
+    position in the document. Raises InputError for other text.
     """
     text = content.removeprefix("\ufeff")
     start += len(content) - len(text)

@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from attncli.faithful.result import Line, TranslatedLine
 
 
-# Pictures of alignments or coloured words that a command writes in addition to its results.
-#
-# The writers are imported when something is drawn, so that a command starts faster without.
-
-
 Drawn = AlignedPair | WeightedText
 ALIGNMENTS = "attncli.render.alignment_writers"
 WEIGHTED_TEXTS = "attncli.render.weighted_text"

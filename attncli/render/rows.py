@@ -106,9 +106,6 @@ def hypothesis_record(hypothesis: Hypothesis) -> dict[str, object]:
     }
 
 
-# Tables in plain text, with aligned columns; cells and notes that several tables have.
-
-
 def columns(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Return a table as lines of text; all but the first ``left`` columns are right-aligned."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
@@ -150,9 +147,6 @@ def read_modes(systems: Iterable[tuple[str, str]]) -> str:
         for name, read in systems
         if read.startswith("hard")
     )
-
-
-# Writers of scores of all tasks: tables for a person, JSON for a program.
 
 
 def scores_as_text(
