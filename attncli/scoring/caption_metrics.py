@@ -204,8 +204,9 @@ WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff
 def rouge_l(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """Return the mean ROUGE-L F1 in percent, as the rouge-score package without stemming.
 
-    P and R are shares of the longest common subsequence (Lin 2004). references: a list for each output. Words are runs of letters and digits in lower case; each
-    kana and each Chinese character is a word.
+    P and R are shares of the longest common subsequence (Lin 2004). references: a list for each
+    output. Words are runs of letters and digits in lower case; each kana and each Chinese character
+    is a word.
     """
 
     from rapidfuzz.distance import LCSseq
