@@ -220,7 +220,7 @@ def read_open_document(content: bytes, options: DocumentOptions) -> Document:
         _parts,
         _rebuild,
         ("*", f"{FO}language"),
-        f"{FO}country",
+        country=f"{FO}country",
     )
     return read_office(content, format, options.to)
 
@@ -319,6 +319,6 @@ def _page_parts(name: str, content: str, options: DocumentOptions) -> Iterator[D
             yield language_segment(code.span("code"), options.to)
     elif name.endswith(CONTENTS):
         for label in LABEL.finditer(content):
-            yield from html_page.parts_of(content, *label.span())
+            yield from html_page.read(content, start=label.start(), end=label.end())
     else:
         yield from html_page.read(content, options)

@@ -40,6 +40,7 @@ VTT_KEPT = {"NOTE": "notes", "STYLE": "styles", "REGION": "regions"}
 ASS_LINE = re.compile(r"^(?P<kind>Format|Dialogue):[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
 # {\i1} and {\i0} are a pair; all other overrides stand for themselves
 ASS_TAG = re.compile(r"\{\\(?P<name>[ibus])(?:(?P<close>0)|[1-9]\d{0,2})\}|\{[^{}]*\}|\\[nh]")
+BRACES = str.maketrans("{}", "()")
 DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}")
 
 
@@ -91,11 +92,7 @@ def read_ass(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
         at = found.end() - len("".join(texts))
         if not DRAWING.search(content, at, found.end()):
             line = TextLine(at, found.end())
-            yield from cue_segments(content, [line], ASS_TAG, _without_braces)
-
-
-def _without_braces(text: str) -> str:
-    return text.replace("{", "(").replace("}", ")")
+            yield from cue_segments(content, [line], ASS_TAG, lambda text: text.translate(BRACES))
 
 
 def lines_of(content: str) -> list[TextLine]:

@@ -91,7 +91,7 @@ def elements_of(content: str) -> list[Element]:
             pairs = ATTRIBUTE.finditer(token["attributes"])
             attributes = {one["name"]: unescaped(one["value"]) for one in pairs}
             name = token["name"].rpartition(":")[2]
-            one = Element(name, attributes, token.start(), end, end, end, tuple(inside))
+            one = Element(name, attributes, token.start(), end, end, end, parents=tuple(inside))
             (found if token["empty"] else inside).append(one)
     return found
 
@@ -235,7 +235,7 @@ def _sources(content: str, elements: Iterable[Element]) -> Iterator[DocumentSegm
 def _in_data(content: str, start: int, end: int) -> Iterable[DocumentPart]:
     """Return the texts of a CDATA section, which is HTML or plain text."""
     if re.compile(r"<[A-Za-z/]|&\w+;").search(content, start, end):
-        return html_page.parts_of(content, start, end)
+        return html_page.read(content, start=start, end=end)
     return inline_segments([*_lines(content, start, end)])
 
 

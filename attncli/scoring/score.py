@@ -16,6 +16,13 @@ class MetricScore(NamedTuple):
     p_value: float | None = None  # of no difference from the first system
     digits: int = 2  # to print
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """The score as JSON has it."""
+        named = {"signature": self.signature or None, "interval": self.interval}
+        named |= {"p_value": self.p_value}
+        return {"score": self.value} | {name: one for name, one in named.items() if one is not None}
+
     def __str__(self) -> str:
         """Return the value with its confidence."""
         interval = "" if self.interval is None else f" ± {self.interval:.{self.digits}f}"
