@@ -25,7 +25,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import TAB, Piece, PieceKind, inline_segments
 from models.core.errors import DamagedError, InputError
-from models.core.limits import UNPACKED_BYTES
+from models.core.limits import DIGITS, UNPACKED_BYTES
 
 # zipfile expands files of other methods beyond the sizes that they declare
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -203,6 +203,8 @@ def _name_language(root: Any, format: OfficeFormat, to: str) -> None:
 
 T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+SHEET = f"{{urn:oasis:names:tc:opendocument:xmlns:office:1.0}}spreadsheet/{TABLE}table"
 PARAGRAPHS = (f"{T}p", f"{T}h")
 PAIRS = (f"{T}span", f"{T}a")
 BREAKS = {f"{T}line-break": "br", f"{T}tab": TAB}
@@ -221,8 +223,34 @@ def read_open_document(content: bytes, options: DocumentOptions) -> Document:
         _rebuild,
         ("*", f"{FO}language"),
         country=f"{FO}country",
+        cells=_cells,
     )
     return read_office(content, format, options.to)
+
+
+def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
+    """Return the sheet and the cell of each paragraph of a spreadsheet."""
+    found: dict[Any, str] = {}
+    for sheet in (one for root in roots.values() for one in root.iterfind(f".//{SHEET}")):
+        row = 1
+        for line in sheet.iter(f"{TABLE}table-row"):
+            column = 1
+            for cell in line:
+                place = f"sheet {sheet.get(f'{TABLE}name')}, cell {_letters(column)}{row}"
+                found |= dict.fromkeys(cell.iter(*PARAGRAPHS), place)
+                column += _repeated(cell, "columns")
+            row += _repeated(line, "rows")
+    return found
+
+
+def _letters(column: int) -> str:
+    before, last = divmod(column - 1, 26)
+    return (_letters(before) if before else "") + chr(ord("A") + last)
+
+
+def _repeated(element: Any, what: str) -> int:
+    number = element.get(f"{TABLE}number-{what}-repeated", "1")
+    return int(number) if number.isdecimal() and len(number) < DIGITS else 1
 
 
 def _paragraphs(root: Any) -> list[Any]:

@@ -25,6 +25,7 @@ from attncli.documents.document import (
     unescaped,
 )
 from attncli.documents.inline import (
+    MARKED,
     Piece,
     PieceKind,
     escaped,
@@ -167,6 +168,7 @@ TIMED_TAG = re.compile(
     r"|<(?P<meta>(?:[\w.-]+:)?metadata)\b.*?</(?P=meta)>|<!--.*?-->|<[^<>]*>|&\#?\w+;",
     re.DOTALL,
 )
+DONE = 'state="translated"'
 NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
 ESCAPE = re.compile(r"(?P<codes>(?:\\u[0-9A-Fa-f]{4})+)|\\(?P<sign>.)|\"", re.DOTALL)
 CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
@@ -213,7 +215,7 @@ def _xliff(
         elif target and _is_translated(content, unit, one, target):
             yield Kept(one.start, TRANSLATED)
         elif inner := [*_sources(content, marks[source.start] or [source])]:
-            yield _as_target(content, source, target, inner)
+            yield _as_target(content, unit, source, target, inner)
 
 
 def _is_translated(content: str, unit: Element, source: Element, target: Element) -> bool:
@@ -247,14 +249,24 @@ def _lines(content: str, start: int, end: int) -> Iterator[Piece]:
 
 
 def _as_target(
-    content: str, source: Element, target: Element | None, inner: list[DocumentSegment]
+    content: str,
+    unit: Element,
+    source: Element,
+    target: Element | None,
+    inner: list[DocumentSegment],
 ) -> DocumentSegment:
-    """Return the segment of a target: a copy of its source with the texts translated."""
+    """Return the segment of a target: a copy of its source with the texts translated.
+
+    A segment of XLIFF 2 that has a state is written from there, because it is then translated.
+    """
     moved = tuple(one.moved(-source.inner) for one in inner)
     copy = Document(content[source.inner : source.close], moved)
     before = content[content.rfind("\n", 0, source.start) + 1 : source.start]
     prefix = re.match(r"<(\w+:)?", content[source.start :])
     name = f"{prefix[1] or '' if prefix else ''}target"
+    start, end = (target.start, target.end) if target else (source.end, source.end)
+    state = NEW.search(content, unit.start, unit.inner)
+    between = DONE + content[state.end() : start] if state else ""
 
     def write(texts: Texts) -> str:
         rest = iter(texts)
@@ -262,12 +274,12 @@ def _as_target(
         whole = f"{reassemble(copy, each)}</{name}>"
         if target:
             head = content[target.start : target.inner].removesuffix("/>").removesuffix(">")
-            return NEW.sub('state="translated"', head.rstrip()) + f">{whole}"
+            return f"{between}{NEW.sub(DONE, head.rstrip())}>{whole}"
         line = f"\n{before}" if not before.strip() else ""
-        return f"{line}<{name}>{whole}"
+        return f"{between}{line}<{name}>{whole}"
 
-    span = (target.start, target.end) if target else (source.end, source.end)
-    return DocumentSegment(*span, tuple(text for one in inner for text in one.texts), write)
+    texts = tuple(text for one in inner for text in one.texts)
+    return DocumentSegment(state.start() if state else start, end, texts, write)
 
 
 def _android(
@@ -305,6 +317,12 @@ def _timed_text(
     content: str, elements: list[Element], options: DocumentOptions
 ) -> Iterator[DocumentPart]:
     root = elements[-1].attributes.get(LANGUAGE, "")
+
+    def kept(tag: str) -> bool:
+        named = html_page.LANGUAGE.search(tag)
+        is_other = named is not None and options.leaves(named["value"], root, inline=True)
+        return is_other or MARKED.match(tag) is not None
+
     for one in filter(lambda one: one.name in TIMED_BLOCKS, elements):
         named = (each.attributes.get(LANGUAGE, "") for each in (one, *one.parents[::-1]))
         if options.leaves(next(filter(None, named), ""), root):
@@ -315,7 +333,7 @@ def _timed_text(
             yield language_segment(span, options.to)
         if one.name == "p" and one.inner < one.close:
             lines = [*divided(content, TextLine(one.inner, one.close), BREAK)]
-            yield from cue_segments(content, lines, TIMED_TAG, escaped)
+            yield from cue_segments(content, lines, TIMED_TAG, escaped, kept)
 
 
 KINDS: dict[str, Callable[[str, list[Element], DocumentOptions], Iterator[DocumentPart]]] = {

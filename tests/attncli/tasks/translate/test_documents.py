@@ -244,6 +244,9 @@ POT = (
     'msgid "caf\u00e9"\nmsgid_plural "a dog"\nmsgstr[0] "{}"\nmsgstr[1] "{}"\n'
 )
 XML = "<?xml version='1.0' encoding='{}'?><resources><string name='a'>{}</string></resources>"
+PLURALS = '{}\n\nmsgid "a dog"\nmsgid_plural "dogs"\nmsgstr[0] "{}"\nmsgstr[1] "{}"\n'
+PLAIN = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"'
+FORMS = f'{PLAIN}\n"Plural-Forms: nplurals=2; plural=(n > 1);\\n"'
 UNITS = (
     "<xliff version='2.0' trgLang='{}'><file id='a'><unit id='1'><segment><source>a</source>"
     "<target>x</target></segment></unit></file></xliff>"
@@ -264,6 +267,12 @@ UNITS = (
             POT.format("fr", "ISO-8859-2", "2", "(n != 1)", "", "ő"),
             "iso-8859-2",
             POT.format("fr", "UTF-8", "2", "(n != 1)", "CAFÉ", "ő"),
+        ),
+        (
+            "a.po",
+            PLURALS.format(PLAIN, "", ""),
+            "utf-8",
+            PLURALS.format(FORMS, "A DOG", "DOGS"),
         ),
         (
             "a.xml",
