@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import glob
-import io
 import itertools
 import json
 import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -153,11 +152,6 @@ def _portions(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 Write = Callable[[bytes], None]
-
-
-def texts_as_stream(texts: Sequence[str]) -> BinaryIO:
-    """Return a stream whose lines are the given texts."""
-    return io.BytesIO(b"".join(os.fsencode(text) + b"\n" for text in texts))
 
 
 @contextmanager

@@ -198,11 +198,7 @@ def _slide_parts(paragraph: Any) -> Iterator[InlinePart]:
             tagged = formatting_of(child, A) != usual
             if tagged:
                 yield InlinePart("open", element=child)
-            first, *others = re.split("([\t\v])", child.findtext(f"{A}t") or "")
-            yield InlinePart("text", first)
-            for sign, text in zip(others[::2], others[1::2], strict=True):
-                yield InlinePart("break", element=sign, name=TAB if sign == "\t" else "br")
-                yield InlinePart("text", text)
+            yield from _texts(child.findtext(f"{A}t"), "([\t\v])")
             if tagged:
                 yield CLOSE
         elif child.tag == f"{A}br":
@@ -271,6 +267,14 @@ def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
     return found
 
 
+def _texts(text: str | None, signs: str) -> Iterator[InlinePart]:
+    """Yield the texts between some signs, which are breaks."""
+    for number, part in enumerate(re.split(signs, text or "")):
+        name = TAB if part == "\t" else "g"
+        is_break = number % 2
+        yield InlinePart("break", element=part, name=name) if is_break else InlinePart("text", part)
+
+
 def _cell_parts(holder: Any) -> Iterator[InlinePart]:
     for child in holder:
         if child.tag == f"{S}r":
@@ -278,11 +282,7 @@ def _cell_parts(holder: Any) -> Iterator[InlinePart]:
             yield from _cell_parts(child)
             yield CLOSE
         elif child.tag == f"{S}t":
-            first, *others = (child.text or "").split("\n")
-            yield InlinePart("text", first)
-            for text in others:
-                yield InlinePart("break", element="\n")
-                yield InlinePart("text", text)
+            yield from _texts(child.text, "(\n)")
 
 
 def _rebuild_cell(holder: Any, parts: Iterable[InlinePart]) -> None:

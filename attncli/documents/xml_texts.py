@@ -29,6 +29,7 @@ from attncli.documents.inline import (
     Piece,
     PieceKind,
     escaped,
+    fold,
     inline_segments,
     pieces_between,
     text_piece,
@@ -91,8 +92,9 @@ def elements_of(content: str) -> list[Element]:
             end = token.end()
             pairs = ATTRIBUTE.finditer(token["attributes"])
             attributes = {one["name"]: unescaped(one["value"]) for one in pairs}
-            name = token["name"].rpartition(":")[2]
-            one = Element(name, attributes, token.start(), end, end, end, parents=tuple(inside))
+            one = Element(
+                _local(token), attributes, token.start(), end, end, end, parents=tuple(inside)
+            )
             (found if token["empty"] else inside).append(one)
     return found
 
@@ -108,32 +110,29 @@ def pieces_of(
     opaque: elements that are one placeholder. texts: divides a span without tags into pieces.
     """
     found: list[Piece] = []
-    at, depth = element.inner, 0
-    first: re.Match[str] | None = None  # the start of a placeholder
-    for token in [*TOKEN.finditer(content, element.inner, element.close), None]:
-        end = token.start() if token else element.close
-        if at < end and not depth:
-            found += texts(content, at, end)
-        if token is None:
-            break
-        at = token.end()
-        name = (token["name"] or "").rpartition(":")[2]
-        is_element = name and not token["empty"]
-        if is_element and (depth or name in opaque or FIXED.search(token[0])):
-            first = first if depth else token
-            depth += -1 if token["close"] else 1
-            if first and not depth:
-                raw = content[first.start() : at]
-                found.append(_paired(first, Piece("placeholder", first.start(), at, raw)))
-        elif not depth:
-            found.append(_paired(token, _piece(token, name)))
+    pieces = [*pieces_between(content, element.inner, element.close, TOKEN, _piece)]
+    for one in fold(pieces, lambda raw: FIXED.search(raw) or _named(raw)[0] in opaque):
+        is_gap = one.kind == "text" and one.text == one.raw
+        found += texts(content, one.start, one.end) if is_gap else [_paired(one)]
     return found
 
 
-def _paired(token: re.Match[str], piece: Piece) -> Piece:
+def _named(raw: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the attributes of the tag that a markup begins with."""
+    token = TOKEN.match(raw)
+    assert token
+    pairs = ATTRIBUTE.finditer(token["attributes"] or "")
+    return _local(token), {one["name"]: one["value"] for one in pairs}
+
+
+def _local(token: re.Match[str]) -> str:
+    """Return the name of an element without its prefix."""
+    return (token["name"] or "").rpartition(":")[2]
+
+
+def _paired(piece: Piece) -> Piece:
     """Return the piece of an element; one that begins or ends a pair of XLIFF is a tag of it."""
-    name = (token["name"] or "").rpartition(":")[2]
-    given = {one["name"]: one["value"] for one in ATTRIBUTE.finditer(token["attributes"] or "")}
+    name, given = _named(piece.raw)
     own = given.get("rid") or given.get("startRef") or given.get("id", "")
     if name == "x" and (found := ANGULAR.fullmatch(own)):
         name, own = found[1], found[2]
@@ -141,8 +140,8 @@ def _paired(token: re.Match[str], piece: Piece) -> Piece:
     return piece._replace(kind=kind, name=own) if kind else piece
 
 
-def _piece(token: re.Match[str], name: str) -> Piece:
-    span, raw = token.span(), token[0]
+def _piece(token: re.Match[str]) -> Piece:
+    span, raw, name = token.span(), token[0], _local(token)
     if token["entity"]:
         text = unescaped(raw)
         return Piece("break" if text == "\n" else "text", *span, raw, text.strip("\n"), "br")

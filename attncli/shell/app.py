@@ -133,7 +133,9 @@ def _end(status: int) -> NoReturn:
     A thread that was interrupted in C++ would also abort the clean-up. A profiler, a debugger and
     `python -i` get the usual exit, because they work on after it.
     """
-    if _is_observed():
+    monitoring = getattr(sys, "monitoring", None)  # cProfile uses it from Python 3.12 on
+    is_profiled = monitoring and monitoring.get_tool(monitoring.PROFILER_ID)
+    if is_profiled or sys.getprofile() or sys.gettrace() or sys.flags.interactive:
         sys.exit(status if _deliver() else status or 1)
     sys.unraisablehook = _report_at_exit
     atexit._run_exitfuncs()  # may write to stdout
@@ -147,14 +149,6 @@ def _report_at_exit(fault: sys.UnraisableHookArgs) -> None:
     """Report what fails at the end of the program, unless the memory is exhausted."""
     if fault.exc_value is None or not is_exhausted(fault.exc_value):
         sys.__unraisablehook__(fault)
-
-
-def _is_observed() -> bool:
-    """Return True if a profiler, a debugger or an interactive session runs the program."""
-    monitoring = getattr(sys, "monitoring", None)  # cProfile uses it from Python 3.12 on
-    if monitoring and monitoring.get_tool(monitoring.PROFILER_ID):
-        return True
-    return bool(sys.getprofile() or sys.gettrace() or sys.flags.interactive)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -325,13 +325,11 @@ def named(document: Document, *, quoted: bool = False) -> Callable[[int], str]:
     """Return the function from the number of a line to its name: its cell, beginning or number."""
     if document.places:
         return lambda number: document.places[number - 1]
-    lines = document.content.split("\n") if quoted else []
-    return lambda number: _quote(lines[number - 1]) if quoted else f"line {number}"
-
-
-def _quote(line: str) -> str:
-    text = " ".join(line.split())
-    return f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”"
+    if not quoted:
+        return "line {}".format
+    lines = [" ".join(line.split()) for line in document.content.split("\n")]
+    begins = [f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”" for text in lines]
+    return lambda number: begins[number - 1]
 
 
 def line_numbers(content: str) -> Callable[[int], int]:
