@@ -98,6 +98,7 @@ def test_windows_1252_is_read_with_one_remark(
         ("a.csv", ("--column", "text", "--nbest", "2"), "a document has one output"),
         ("a.csv", ("--column", "text", "--align"), "a document has one output"),
         ("a.jsonl", ("--field", "a", "-s", "input.keep=b"), "cannot be combined"),
+        ("a.srt", ("--into", "b.srt"), "the input is srt, and this is for json, arb"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(
@@ -142,16 +143,6 @@ def test_an_output_named_for_another_format_is_refused(
     assert run(words) == bool(said)
     assert said in capsys.readouterr().err
     assert (tmp_path / output).exists() != bool(said)
-
-
-def test_only_what_the_other_file_lacks_is_translated(tmp_path: Path) -> None:
-    source, into = tmp_path / "en.json", tmp_path / "de.json"
-    source.write_text('{"a": "a dog", "b": "a cat"}\n', "utf-8")
-    into.write_text('{"b": "eine Katze", "a": ""}', "utf-8")
-    assert run(["translate", "-m", "upper", "-i", str(source), "--into", str(into)]) == 0
-    assert into.read_text("utf-8") == '{"b": "eine Katze", "a": "A DOG"}'
-    (tmp_path / "a.srt").write_bytes(SRT)
-    assert translate(tmp_path / "a.srt", "--into", str(into)) == 2
 
 
 def test_a_translation_that_fails_a_check_is_left_out_or_flagged() -> None:
