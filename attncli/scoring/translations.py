@@ -8,7 +8,7 @@ computed by source length.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.scoring.caption_metrics import rouge_l, rouge_n
 from attncli.scoring.score import MetricScore, System
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
     from sacrebleu.metrics.bleu import BLEU
 
-BleuTokenizer = Literal[
-    "none", "zh", "13a", "intl", "char", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200"
-]
 RESAMPLES = 1000  # of the bootstrap, as in sacreBLEU
 BLEU_ORDER = 4  # tokens of the longest sequences that BLEU counts
 

@@ -101,6 +101,7 @@ GROUPS = {  # commands in `attn --help`, which names the others in one line
         *(f"models {name}" for name in ["show", "add", "pack", "export"]),
     ],
 }
+COMPLETING = "_ATTN_COMPLETE"  # set by the shell while it completes a line
 KINDS_OF_PARTS = "attncli.commands.models:KINDS"  # `attn models KIND` shows one
 
 
@@ -290,11 +291,12 @@ def load_command(name: str) -> Any:
 
 def with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command with the option --quiet and completion, which every command has."""
-    from attncli.shell.completion import add_completion  # reads the settings classes
-
     signature = inspect.signature(function, eval_str=True)
     parameters = list(signature.parameters.values())
-    add_completion(parameters)
+    if COMPLETING in os.environ:
+        from attncli.shell.completion import add_completion  # reads the settings classes
+
+        add_completion(parameters)
 
     @functools.wraps(function)
     def run(*, quiet: bool, **values: Any) -> Any:
