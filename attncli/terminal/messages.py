@@ -84,7 +84,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins a 
 
 def width(text: str) -> int:
     """Return the width in columns: 2 for wide East Asian characters, 0 for combining ones."""
-    from rich.cells import cell_len  # where tables and maps are drawn alone
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # where other text is drawn alone
 
     return cell_len(text)
 
