@@ -13,7 +13,8 @@ from attncli.options import shared
 from attncli.options.settings import SetOption
 from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
 from attncli.scoring.score import System
-from attncli.scoring.translations import BleuTokenizer, Scoring, buckets_of
+from attncli.scoring.score import BleuTokenizer
+from attncli.scoring.translations import Scoring, buckets_of
 from attncli.terminal import console
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.evaluation import check_texts, evaluate_texts, translation_scores

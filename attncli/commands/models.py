@@ -193,9 +193,6 @@ def _model(shown: Shown) -> str:
     return "".join(f"# {line}".rstrip() + "\n" for line in about) + f"\n{shown.settings}\n"
 
 
-# ``attn models pack``, ``export``, ``add``, ``remove`` and ``verify``: models on disk.
-
-
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
 Target = Annotated[
     Path,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import glob
-import io
 import itertools
 import json
 import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -53,9 +52,6 @@ def western(content: bytes) -> str | None:
     return None if is_binary or accented > MOST_ACCENTED * len(letters) else text
 
 
-# gz, xz and zst: recognised by the first bytes when read, chosen by the name when written. The
-# libraries are imported where they are needed, because `attn translate` then starts faster.
-
 BLOCK = 1 << 16  # bytes of one read
 PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
 
@@ -91,7 +87,10 @@ def read_whole(stream: BinaryIO, name: Path | str) -> bytes:
 
 
 def compressing(stream: BinaryIO, path: Path) -> AbstractContextManager[Any]:
-    """Return a stream that compresses for a path that ends in gz, xz or zst; else the stream."""
+    """Return a stream that compresses for a path that ends in gz, xz or zst; else the stream.
+
+    The libraries are imported where they are needed, because `attn translate` then starts faster.
+    """
     suffix = path.suffix.lower()
     if suffix == ".gz":
         import gzip
@@ -153,11 +152,6 @@ def _portions(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 Write = Callable[[bytes], None]
-
-
-def texts_as_stream(texts: Sequence[str]) -> BinaryIO:
-    """Return a stream whose lines are the given texts."""
-    return io.BytesIO(b"".join(os.fsencode(text) + b"\n" for text in texts))
 
 
 @contextmanager

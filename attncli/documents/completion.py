@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import yaml
 
 from attncli.documents import messages
+from attncli.documents.document import edited
 from attncli.documents.values import LANGUAGE
 from attncli.documents.xml_texts import elements_of
 from models.core.errors import InputError
@@ -54,21 +57,19 @@ def completed(source: str, existing: str, format: str) -> tuple[str, list[Span]]
     kept = {key: text for key, text in known.items() if text}
     if (kept or not wanted) and not known.keys() & wanted.keys():
         raise InputError("no key of the input is in it", "a translation of the input")
-    parts, spans, at, size = list[str](), list[Span](), 0, 0
     ends = "\r\n" if "\r\n" in existing else "\n"
-    for start, end, text in sorted(_edits(new, old, source, existing), key=lambda one: one[:2]):
-        parts += [existing[at:start], re.sub("\r?\n", ends, text)]
-        first, at = size + start - at, end
-        size = first + len(parts[-1])
-        spans.append((first, size))
-    content = "".join([*parts, existing[at:]])
+    found = sorted(_edits(new, old, source, existing), key=itemgetter(0, 1))
+    edits = [(start, end, re.sub("\r?\n", ends, text)) for start, end, text in found]
+    grown = accumulate((len(text) - end + start for start, end, text in edits), initial=0)
+    starts = [start + more for (start, *_), more in zip(edits, grown, strict=False)]
+    content = edited(existing, edits)
     try:
-        found = dict(_values(tree_of(content, format)))
+        made = dict(_values(tree_of(content, format)))
     except InputError:  # a group in blocks within one in braces
-        found = {}
-    if wanted.keys() - found.keys() or not kept.items() <= found.items():
+        made = {}
+    if wanted.keys() - made.keys() or not kept.items() <= made.items():
         raise InputError("its keys are not in the groups of the input", "groups as in the input")
-    return content, spans
+    return content, [(at, at + len(edit[2])) for at, edit in zip(starts, edits, strict=True)]
 
 
 def _values(member: Member, path: Path = ()) -> Iterator[tuple[Path, str]]:
@@ -210,4 +211,4 @@ def _node(content: str, events: Iterator[Any], event: Any, key: Member | None = 
     column = first if has_keys else content.rfind("-", 0, first)
     before = " " * (column - content.rfind("\n", 0, column) - 1) + ("" if has_keys else "- ")
     style: MemberLayout = "flow" if event.flow_style else "block"
-    return Member(name, start, behind, end, end, "", tuple(members), style, before)
+    return Member(name, start, behind, end, end, members=tuple(members), style=style, before=before)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
+from operator import itemgetter
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -167,33 +168,33 @@ def collected(content: str, parts: Iterable[DocumentPart]) -> Document:
     return Document(content, tuple(segments), tuple(p for p in found if isinstance(p, Kept)))
 
 
-def reassemble(document: Document, translations: Sequence[Texts | None]) -> str:
+def reassemble(
+    document: Document, translations: Sequence[Texts | None], doubtful: Iterable[int] = ()
+) -> str:
     """Return the content with its segments translated.
 
     translations: one entry per segment; None leaves the segment unchanged. A segment whose
     translation equals its texts is left unchanged as well. One without texts is always written.
+    doubtful: the numbers of the segments that get a flag.
     """
+    edits = [
+        (segment.start, segment.end, segment.write(translated))
+        for segment, translated in zip(document.segments, translations, strict=True)
+        if translated is not None and (not translated or translated != segment.texts)
+    ]
+    flags = {document.segments[number].flag for number in doubtful} - {-1}
+    edits += [(at, at, FLAG) for at in flags]
+    edits.sort(key=itemgetter(0))
+    return edited(document.content, edits)
+
+
+def edited(content: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """Return a content with other texts in the places of some spans, in order."""
     parts, at = [], 0
-    for segment, translated in zip(document.segments, translations, strict=True):
-        if translated is not None and (not translated or translated != segment.texts):
-            parts += [document.content[at : segment.start], segment.write(translated)]
-            at = segment.end
-    return "".join([*parts, document.content[at:]])
-
-
-def with_flags(
-    document: Document, translations: Sequence[Texts | None], doubtful: Collection[int]
-) -> tuple[Document, list[Texts | None]]:
-    """Return a document and its translations, with flags for the doubtful ones.
-
-    doubtful: the numbers of the segments.
-    """
-    flags = {document.segments[n].flag for n in doubtful} - {-1}
-    marks = [(DocumentSegment(at, at, (), lambda _: FLAG), ()) for at in flags]
-    pairs = [*zip(document.segments, translations, strict=True), *marks]
-    pairs.sort(key=lambda one: one[0].start)
-    segments = tuple(segment for segment, _ in pairs)
-    return replace(document, segments=segments), [texts for _, texts in pairs]
+    for start, end, text in edits:
+        parts += [content[at:start], text]
+        at = end
+    return "".join([*parts, content[at:]])
 
 
 def check_language(document: Document, to: str) -> None:

@@ -91,16 +91,11 @@ class PageEvent(NamedTuple):
         return {name: (value or "").lower() for name, value in self.attributes}
 
 
-def read(content: str, options: DocumentOptions) -> list[DocumentPart]:
-    """Return the texts of a page."""
-    return parts_of(content, 0, len(content), options)
-
-
-def parts_of(
-    content: str, start: int, end: int, options: DocumentOptions = ANY
+def read(
+    content: str, options: DocumentOptions = ANY, start: int = 0, end: int | None = None
 ) -> list[DocumentPart]:
-    """Return the segments of a part of the content, and what is left as it is."""
-    return _Reader(content, start, end, options).parts
+    """Return the segments of a page, or of a part of it, and what is left as it is."""
+    return _Reader(content, start, len(content) if end is None else end, options).parts
 
 
 class _Reader(HTMLParser):

@@ -101,15 +101,20 @@ def on_one_line(line: str, width: Width) -> str:
 
 
 def inline_segment(
-    pieces: Sequence[Piece], *, encode: Callable[[str], str] = str, layout: LineLayout = on_one_line
+    pieces: Sequence[Piece],
+    *,
+    encode: Callable[[str], str] = str,
+    layout: LineLayout = on_one_line,
+    kept: Callable[[str], object] = MARKED.match,
 ) -> DocumentSegment | None:
     """Return the segment of some adjacent pieces; None if they have no letters.
 
     Markup and spaces at its ends do not belong to the segment. encode: write translated text in the
     syntax of the document. layout: insert line breaks into the line with neutral tags; it is given
-    the line and a function that returns the width of a word with its markup.
+    the line and a function that returns the width of a word with its markup. kept: tells of a tag
+    that its element is not translated.
     """
-    inner = trim(*nest(fold(pieces)))
+    inner = trim(*nest(fold(pieces, kept)))
     if not any(piece.kind == "text" and has_letters(piece.text) for piece in inner):
         return None
     codes = Codes(inner)
@@ -206,10 +211,10 @@ def _shares(words: list[str], count: int) -> list[list[str]]:
     return [words[start:end] for start, end in pairwise(cuts)]
 
 
-def fold(pieces: Sequence[Piece]) -> list[Piece]:
+def fold(pieces: Sequence[Piece], kept: Callable[[str], object] = MARKED.match) -> list[Piece]:
     """Return the pieces with each element that is not translated as one placeholder."""
     found: list[Piece] = []
-    ends, at = _opaque_ends(pieces), 0
+    ends, at = _opaque_ends(pieces, kept), 0
     while at < len(pieces):
         piece, end = pieces[at], ends.get(at)
         if end:
@@ -292,7 +297,7 @@ def _without_edge(piece: Piece, *, at_end: bool) -> Piece:
     return piece._replace(start=piece.end - len(text), raw=text, text=text)
 
 
-def _opaque_ends(pieces: Sequence[Piece]) -> dict[int, int]:
+def _opaque_ends(pieces: Sequence[Piece], kept: Callable[[str], object]) -> dict[int, int]:
     """Return the start of each element that is not translated, and the index after its end.
 
     Neither is an element without letters inside a word, such as the 2 of H2O.
@@ -306,7 +311,7 @@ def _opaque_ends(pieces: Sequence[Piece]) -> dict[int, int]:
             at = opened[piece.name].pop()
             is_mark = at and pieces[at - 1].text[-1:].isalpha() and lettered[at] == lettered[number]
             text = "".join(one.text for one in pieces[at:number]) if is_mark else ""
-            named = OPAQUE.fullmatch(piece.name) or MARKED.match(pieces[at].raw)
+            named = OPAQUE.fullmatch(piece.name) or kept(pieces[at].raw)
             if named or (text and text.strip() == text):
                 ends[at] = number + 1
     return ends

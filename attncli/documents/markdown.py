@@ -289,7 +289,7 @@ class _Reader:
             yield Kept(start, KEPT[token.type])
         elif token.type == "html_block":
             end = self.lines[max(token.map[1] - 1, token.map[0])].end
-            yield from html_page.parts_of(self.content, start, end, self.options)
+            yield from html_page.read(self.content, self.options, start, end)
         elif token.type == "tr_open":
             self.cell = start
         elif token.type == "inline" and has_letters(token.content):

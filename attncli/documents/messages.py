@@ -117,6 +117,11 @@ def _header(content: str, start: int, end: int, to: str) -> Iterator[DocumentSeg
         name = str(found.lastgroup)
         if to or name != "language":
             yield language_segment(found.span(name), new[name])
+    if "\nmsgid_plural" in content and "Plural-Forms:" not in content[start:end]:
+        line = f'\n"Plural-Forms: nplurals=2; plural={plural};\\n"'
+        yield language_segment(
+            (end, end), line.replace("\n", "\r\n" if "\r\n" in content else "\n")
+        )
 
 
 def fields_of(content: str) -> Iterator[Field]:

@@ -52,8 +52,6 @@ def clear(element: Any, *, but: str = "") -> None:
             element.remove(child)
 
 
-# Word: body, headers, footers and notes.
-
 NESTED = (f"{W}hyperlink", f"{W}ins", f"{W}smartTag")  # elements that contain runs
 DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
 RUN, FORMATTING, TEXT, HYPHEN = (f"{W}{name}" for name in ("r", "rPr", "t", "noBreakHyphen"))
@@ -63,7 +61,7 @@ LINK = re.compile(r"\s*HYPERLINK\b")  # the code of a field whose result is text
 
 
 def read_word(content: bytes, options: DocumentOptions) -> Document:
-    """Return the text of the paragraphs of a Word document."""
+    """Return the text of the paragraphs of a Word document: body, headers, footers and notes."""
     format = OfficeFormat(
         "a Word document",
         re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes|styles)\.xml"),
@@ -177,13 +175,11 @@ def _text_element(parent: Any, tag: str, text: str) -> Any:
     return element
 
 
-# PowerPoint: paragraphs of slides, tables and notes (21.1.2, DrawingML text).
-
 OUTER = (f"{A}pPr", f"{A}endParaRPr")  # first and last of a paragraph
 
 
 def read_slides(content: bytes, options: DocumentOptions) -> Document:
-    """Return the text of the paragraphs of a presentation."""
+    """Return the text of the paragraphs of slides, tables and notes (21.1.2, DrawingML text)."""
     format = OfficeFormat(
         "a PowerPoint presentation",
         re.compile(r"ppt/(slides|notesSlides)/[^/]*\.xml"),
@@ -202,11 +198,7 @@ def _slide_parts(paragraph: Any) -> Iterator[InlinePart]:
             tagged = formatting_of(child, A) != usual
             if tagged:
                 yield InlinePart("open", element=child)
-            first, *others = re.split("([\t\v])", child.findtext(f"{A}t") or "")
-            yield InlinePart("text", first)
-            for sign, text in zip(others[::2], others[1::2], strict=True):
-                yield InlinePart("break", element=sign, name=TAB if sign == "\t" else "br")
-                yield InlinePart("text", text)
+            yield from _texts(child.findtext(f"{A}t"), "([\t\v])")
             if tagged:
                 yield CLOSE
         elif child.tag == f"{A}br":
@@ -234,12 +226,11 @@ def _rebuild_slide(paragraph: Any, parts: Iterable[InlinePart]) -> None:
         paragraph.append(last)
 
 
-# Excel: the texts of cells (18.4); formulas, numbers and names stay. Cells with the same text share
-# it, so it is translated once.
-
-
 def read_sheets(content: bytes, options: DocumentOptions) -> Document:
-    """Return the texts of the cells of a workbook: shared, in a cell, of a comment."""
+    """Return the texts of the cells of a workbook: shared, in a cell, of a comment (18.4).
+
+    Formulas, numbers and names stay. Cells with the same text share it.
+    """
     format = OfficeFormat(
         "an Excel workbook",
         re.compile(
@@ -276,6 +267,14 @@ def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
     return found
 
 
+def _texts(text: str | None, signs: str) -> Iterator[InlinePart]:
+    """Yield the texts between some signs, which are breaks."""
+    for number, part in enumerate(re.split(signs, text or "")):
+        name = TAB if part == "\t" else "g"
+        is_break = number % 2
+        yield InlinePart("break", element=part, name=name) if is_break else InlinePart("text", part)
+
+
 def _cell_parts(holder: Any) -> Iterator[InlinePart]:
     for child in holder:
         if child.tag == f"{S}r":
@@ -283,11 +282,7 @@ def _cell_parts(holder: Any) -> Iterator[InlinePart]:
             yield from _cell_parts(child)
             yield CLOSE
         elif child.tag == f"{S}t":
-            first, *others = (child.text or "").split("\n")
-            yield InlinePart("text", first)
-            for text in others:
-                yield InlinePart("break", element="\n")
-                yield InlinePart("text", text)
+            yield from _texts(child.text, "(\n)")
 
 
 def _rebuild_cell(holder: Any, parts: Iterable[InlinePart]) -> None:

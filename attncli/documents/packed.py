@@ -25,7 +25,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import TAB, Piece, PieceKind, inline_segments
 from models.core.errors import DamagedError, InputError
-from models.core.limits import UNPACKED_BYTES
+from models.core.limits import DIGITS, UNPACKED_BYTES
 
 # zipfile expands files of other methods beyond the sizes that they declare
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -77,9 +77,6 @@ def _not_of(kind: str) -> DamagedError:
     return DamagedError(f"not {kind}", "the format that the end of its name tells")
 
 
-# Office files: XML with paragraphs. A paragraph is read as a line, in which a sign with its number
-# stands for each markup, and built again from the parts of the changed line.
-
 BEGIN, END = "\ue000", "\ue001"
 SIGN = re.compile(f"{BEGIN}(/?)([0-9]+){END}")
 SPACE = re.compile(r"\s+")
@@ -117,7 +114,9 @@ class OfficeFormat(NamedTuple):
 def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
     """Return the paragraphs of a document. Raises DamagedError if it cannot be read.
 
-    to: language of the translation, which programs then check the spelling of.
+    A paragraph is read as a line, in which a sign with its number stands for each markup, and built
+    again from the parts of the changed line. to: language of the translation, by which programs
+    then check the spelling.
     """
     archive = read_archive(content, format.kind)
     names = filter(format.names.fullmatch, archive.files)
@@ -202,18 +201,20 @@ def _name_language(root: Any, format: OfficeFormat, to: str) -> None:
                 element.set(format.country, region or "none")
 
 
-# OpenDocument texts, slides and tables, as LibreOffice writes them: paragraphs, cells, notes.
-# Source: OASIS, Open Document Format for Office Applications 1.3, part 3.
-
 T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+SHEET = f"{{urn:oasis:names:tc:opendocument:xmlns:office:1.0}}spreadsheet/{TABLE}table"
 PARAGRAPHS = (f"{T}p", f"{T}h")
 PAIRS = (f"{T}span", f"{T}a")
 BREAKS = {f"{T}line-break": "br", f"{T}tab": TAB}
 
 
 def read_open_document(content: bytes, options: DocumentOptions) -> Document:
-    """Return the text of the paragraphs."""
+    """Return the text of paragraphs, cells and notes, as LibreOffice writes them.
+
+    Source: OASIS, Open Document Format for Office Applications 1.3, part 3.
+    """
     format = OfficeFormat(
         "an OpenDocument file",
         re.compile(r"(content|styles)\.xml"),
@@ -221,9 +222,35 @@ def read_open_document(content: bytes, options: DocumentOptions) -> Document:
         _parts,
         _rebuild,
         ("*", f"{FO}language"),
-        f"{FO}country",
+        country=f"{FO}country",
+        cells=_cells,
     )
     return read_office(content, format, options.to)
+
+
+def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
+    """Return the sheet and the cell of each paragraph of a spreadsheet."""
+    found: dict[Any, str] = {}
+    for sheet in (one for root in roots.values() for one in root.iterfind(f".//{SHEET}")):
+        row = 1
+        for line in sheet.iter(f"{TABLE}table-row"):
+            column = 1
+            for cell in line:
+                place = f"sheet {sheet.get(f'{TABLE}name')}, cell {_letters(column)}{row}"
+                found |= dict.fromkeys(cell.iter(*PARAGRAPHS), place)
+                column += _repeated(cell, "columns")
+            row += _repeated(line, "rows")
+    return found
+
+
+def _letters(column: int) -> str:
+    before, last = divmod(column - 1, 26)
+    return (_letters(before) if before else "") + chr(ord("A") + last)
+
+
+def _repeated(element: Any, what: str) -> int:
+    number = element.get(f"{TABLE}number-{what}-repeated", "1")
+    return int(number) if number.isdecimal() and len(number) < DIGITS else 1
 
 
 def _paragraphs(root: Any) -> list[Any]:
@@ -271,8 +298,6 @@ def _rebuild(paragraph: Any, parts: Iterable[InlinePart]) -> None:
             parent.append(element)
 
 
-# E-books (EPUB): the HTML files of the archive, each read as a page, and the table of contents.
-
 PAGES = (".xhtml", ".html", ".htm")
 CONTENTS = ".ncx"  # the table of contents of EPUB 2
 PACKAGE = ".opf"
@@ -282,7 +307,10 @@ BOOK = "an e-book"
 
 
 def read_book(content: bytes, options: DocumentOptions) -> Document:
-    """Return the text of all pages. Raises DamagedError for an encrypted or damaged book."""
+    """Return the text of all pages, which are HTML, and of the table of contents.
+
+    Raises DamagedError for an encrypted or damaged book.
+    """
     archive = read_archive(content, BOOK)
     pages: dict[str, Document] = {}
     for name, file in archive.files.items():
@@ -319,6 +347,6 @@ def _page_parts(name: str, content: str, options: DocumentOptions) -> Iterator[D
             yield language_segment(code.span("code"), options.to)
     elif name.endswith(CONTENTS):
         for label in LABEL.finditer(content):
-            yield from html_page.parts_of(content, *label.span())
+            yield from html_page.read(content, start=label.start(), end=label.end())
     else:
         yield from html_page.read(content, options)

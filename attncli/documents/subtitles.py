@@ -18,7 +18,14 @@ from attncli.documents.document import (
     begins_as_text,
     unescaped,
 )
-from attncli.documents.inline import Piece, PieceKind, escaped, inline_segment, pieces_between
+from attncli.documents.inline import (
+    MARKED,
+    Piece,
+    PieceKind,
+    escaped,
+    inline_segment,
+    pieces_between,
+)
 
 SPEAKER = re.compile(r"\s*[-–—]\s?(?=\S)")  # one of several people who speak
 BRACKETS = ("[]", "()", "♪♪")  # around a sound, a remark or a song
@@ -31,7 +38,7 @@ TAGS = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 HARD_BREAK = re.compile(r"\\N")  # of SubStation Alpha; some SubRip files have it, too
 
 # The groups of a tag are `close` and `name`, of a tag of a pair alone.
-SRT_TIME = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+.*")
+SRT_TIME = re.compile(r"\s*\d+:[\d:,.]*\s*-->\s*\d+:[\d:,.]*.*")  # also one with a mistake
 SRT_TAG = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z]+)(?:\s[^<>]*)?>|\{\\[^{}]*\}|\\[nh]")
 VTT_TAG = re.compile(
     r"<(?P<close>/)?(?P<name>[A-Za-z]+)[^<>]*>|<[^<>]*>|&[A-Za-z]+;|&#[xX]?[0-9A-Fa-f]+;"
@@ -40,6 +47,7 @@ VTT_KEPT = {"NOTE": "notes", "STYLE": "styles", "REGION": "regions"}
 ASS_LINE = re.compile(r"^(?P<kind>Format|Dialogue):[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
 # {\i1} and {\i0} are a pair; all other overrides stand for themselves
 ASS_TAG = re.compile(r"\{\\(?P<name>[ibus])(?:(?P<close>0)|[1-9]\d{0,2})\}|\{[^{}]*\}|\\[nh]")
+BRACES = str.maketrans("{}", "()")
 DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}")
 
 
@@ -91,11 +99,7 @@ def read_ass(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
         at = found.end() - len("".join(texts))
         if not DRAWING.search(content, at, found.end()):
             line = TextLine(at, found.end())
-            yield from cue_segments(content, [line], ASS_TAG, _without_braces)
-
-
-def _without_braces(text: str) -> str:
-    return text.replace("{", "(").replace("}", ")")
+            yield from cue_segments(content, [line], ASS_TAG, lambda text: text.translate(BRACES))
 
 
 def lines_of(content: str) -> list[TextLine]:
@@ -125,20 +129,24 @@ def _text_runs(
 
 
 def cue_segments(
-    content: str, lines: Sequence[TextLine], tag: re.Pattern[str], encode: Callable[[str], str]
+    content: str,
+    lines: Sequence[TextLine],
+    tag: re.Pattern[str],
+    encode: Callable[[str], str],
+    kept: Callable[[str], object] = MARKED.match,
 ) -> Iterator[DocumentSegment]:
     """Yield the segments of the text lines of one subtitle. tag: with groups as `SRT_TAG`.
 
-    Its lines are one text, unless a line ends one: see `_is_apart`. The translation of a text is
-    divided into at most as many lines as before.
+    kept: see `inline_segment`. Its lines are one text, unless a line ends one: see `_is_apart`. The
+    translation of a text is divided into at most as many lines as before.
     """
     lines = [part for line in lines for part in divided(content, line, HARD_BREAK)]
     texts = [content[line.start : line.end] for line in lines]
     in_verse = any(map(NOTES.search, texts))
     starts = [n for n in range(1, len(lines)) if _is_apart(texts[n - 1], texts[n], in_verse)]
     for first, behind in zip([0, *starts], [*starts, len(lines)], strict=True):
-        segment = _segment(content, _spoken(content, lines[first:behind]), tag, encode)
-        if segment:
+        spoken = _spoken(content, lines[first:behind])
+        if segment := _segment(content, spoken, tag, encode, kept):
             yield segment
 
 
@@ -175,7 +183,11 @@ def _spoken(content: str, lines: Sequence[TextLine]) -> list[TextLine]:
 
 
 def _segment(
-    content: str, lines: Sequence[TextLine], tag: re.Pattern[str], encode: Callable[[str], str]
+    content: str,
+    lines: Sequence[TextLine],
+    tag: re.Pattern[str],
+    encode: Callable[[str], str],
+    kept: Callable[[str], object],
 ) -> DocumentSegment | None:
     pieces: list[Piece] = []
     for number, line in enumerate(lines):
@@ -187,7 +199,7 @@ def _segment(
     def wrapped(line: str, _: object) -> str:  # tags take no room on the screen
         return "\n".join(balanced(line, len(lines), never_first="[-–—]"))
 
-    segment = inline_segment(pieces, encode=encode, layout=wrapped)
+    segment = inline_segment(pieces, encode=encode, layout=wrapped, kept=kept)
     if segment is None:
         return None
     write = segment.write

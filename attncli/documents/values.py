@@ -196,18 +196,16 @@ def _json_values(
     _check_fields(options, names)
 
 
-# PyYAML tells the place and the style of each value; comments, anchors and order stay as they are.
-# A single outermost key that is a language code, as in Rails, becomes the target language.
-
 TEXT = "tag:yaml.org,2002:str"
 MARKS = re.compile(r"(?:[&!]\S*\s+)+")  # an anchor and a tag
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w+)?")
 
 
 def read_yaml(content: str, options: DocumentOptions, *, start: int = 0) -> Iterator[DocumentPart]:
-    """Yield the chosen texts of YAML. start: its position in the document.
+    """Yield the chosen texts of YAML; comments, anchors and order stay.
 
-    Raises InputError for other text.
+    A single outermost key that is a language code, as in Rails, becomes the target language. start:
+    position in the document. Raises InputError for other text.
     """
     text = content.removeprefix("\ufeff")
     start += len(content) - len(text)
@@ -219,9 +217,12 @@ def read_yaml(content: str, options: DocumentOptions, *, start: int = 0) -> Iter
         raise InputError(f"a document that is not YAML{line}", "YAML", "mend it") from None
     names: set[str] = set()
     for root in roots:
-        if options.to and (key := _language_key(root)):
-            span = (start + key.start_mark.index, start + key.end_mark.index)
-            yield language_segment(span, options.to)
+        pairs = root.value if options.to and getattr(root, "id", "") == "mapping" else []
+        if [(key.id, inner.id) for key, inner in pairs] == [("scalar", "mapping")]:
+            [(key, _)] = pairs
+            if LANGUAGE.fullmatch(key.value):
+                span = (start + key.start_mark.index, start + key.end_mark.index)
+                yield language_segment(span, options.to)
         scalars = [*_scalars(root, "", set())]
         names.update(path for path, _ in scalars)
         chosen = ((path, node) for path, node in scalars if _is_chosen(path, options))
@@ -229,13 +230,6 @@ def read_yaml(content: str, options: DocumentOptions, *, start: int = 0) -> Iter
             _scalar_segment(text, node, start, path) for path, node in chosen
         )
     _check_fields(options, names)
-
-
-def _language_key(root: Any) -> Any:
-    """Return the key of a language if it is the only one of a document."""
-    keys = [key for key, _ in root.value] if getattr(root, "id", "") == "mapping" else []
-    is_language = len(keys) == 1 and keys[0].id == "scalar" and LANGUAGE.fullmatch(keys[0].value)
-    return keys[0] if is_language and root.value[0][1].id == "mapping" else None
 
 
 def _scalars(node: Any, path: str, seen: set[int]) -> Iterator[tuple[str, Any]]:

@@ -25,9 +25,11 @@ from attncli.documents.document import (
     unescaped,
 )
 from attncli.documents.inline import (
+    MARKED,
     Piece,
     PieceKind,
     escaped,
+    fold,
     inline_segments,
     pieces_between,
     text_piece,
@@ -90,8 +92,9 @@ def elements_of(content: str) -> list[Element]:
             end = token.end()
             pairs = ATTRIBUTE.finditer(token["attributes"])
             attributes = {one["name"]: unescaped(one["value"]) for one in pairs}
-            name = token["name"].rpartition(":")[2]
-            one = Element(name, attributes, token.start(), end, end, end, tuple(inside))
+            one = Element(
+                _local(token), attributes, token.start(), end, end, end, parents=tuple(inside)
+            )
             (found if token["empty"] else inside).append(one)
     return found
 
@@ -107,32 +110,29 @@ def pieces_of(
     opaque: elements that are one placeholder. texts: divides a span without tags into pieces.
     """
     found: list[Piece] = []
-    at, depth = element.inner, 0
-    first: re.Match[str] | None = None  # the start of a placeholder
-    for token in [*TOKEN.finditer(content, element.inner, element.close), None]:
-        end = token.start() if token else element.close
-        if at < end and not depth:
-            found += texts(content, at, end)
-        if token is None:
-            break
-        at = token.end()
-        name = (token["name"] or "").rpartition(":")[2]
-        is_element = name and not token["empty"]
-        if is_element and (depth or name in opaque or FIXED.search(token[0])):
-            first = first if depth else token
-            depth += -1 if token["close"] else 1
-            if first and not depth:
-                raw = content[first.start() : at]
-                found.append(_paired(first, Piece("placeholder", first.start(), at, raw)))
-        elif not depth:
-            found.append(_paired(token, _piece(token, name)))
+    pieces = [*pieces_between(content, element.inner, element.close, TOKEN, _piece)]
+    for one in fold(pieces, lambda raw: FIXED.search(raw) or _named(raw)[0] in opaque):
+        is_gap = one.kind == "text" and one.text == one.raw
+        found += texts(content, one.start, one.end) if is_gap else [_paired(one)]
     return found
 
 
-def _paired(token: re.Match[str], piece: Piece) -> Piece:
+def _named(raw: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the attributes of the tag that a markup begins with."""
+    token = TOKEN.match(raw)
+    assert token
+    pairs = ATTRIBUTE.finditer(token["attributes"] or "")
+    return _local(token), {one["name"]: one["value"] for one in pairs}
+
+
+def _local(token: re.Match[str]) -> str:
+    """Return the name of an element without its prefix."""
+    return (token["name"] or "").rpartition(":")[2]
+
+
+def _paired(piece: Piece) -> Piece:
     """Return the piece of an element; one that begins or ends a pair of XLIFF is a tag of it."""
-    name = (token["name"] or "").rpartition(":")[2]
-    given = {one["name"]: one["value"] for one in ATTRIBUTE.finditer(token["attributes"] or "")}
+    name, given = _named(piece.raw)
     own = given.get("rid") or given.get("startRef") or given.get("id", "")
     if name == "x" and (found := ANGULAR.fullmatch(own)):
         name, own = found[1], found[2]
@@ -140,8 +140,8 @@ def _paired(token: re.Match[str], piece: Piece) -> Piece:
     return piece._replace(kind=kind, name=own) if kind else piece
 
 
-def _piece(token: re.Match[str], name: str) -> Piece:
-    span, raw = token.span(), token[0]
+def _piece(token: re.Match[str]) -> Piece:
+    span, raw, name = token.span(), token[0], _local(token)
     if token["entity"]:
         text = unescaped(raw)
         return Piece("break" if text == "\n" else "text", *span, raw, text.strip("\n"), "br")
@@ -167,6 +167,7 @@ TIMED_TAG = re.compile(
     r"|<(?P<meta>(?:[\w.-]+:)?metadata)\b.*?</(?P=meta)>|<!--.*?-->|<[^<>]*>|&\#?\w+;",
     re.DOTALL,
 )
+DONE = 'state="translated"'
 NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
 ESCAPE = re.compile(r"(?P<codes>(?:\\u[0-9A-Fa-f]{4})+)|\\(?P<sign>.)|\"", re.DOTALL)
 CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
@@ -213,7 +214,7 @@ def _xliff(
         elif target and _is_translated(content, unit, one, target):
             yield Kept(one.start, TRANSLATED)
         elif inner := [*_sources(content, marks[source.start] or [source])]:
-            yield _as_target(content, source, target, inner)
+            yield _as_target(content, unit, source, target, inner)
 
 
 def _is_translated(content: str, unit: Element, source: Element, target: Element) -> bool:
@@ -235,7 +236,7 @@ def _sources(content: str, elements: Iterable[Element]) -> Iterator[DocumentSegm
 def _in_data(content: str, start: int, end: int) -> Iterable[DocumentPart]:
     """Return the texts of a CDATA section, which is HTML or plain text."""
     if re.compile(r"<[A-Za-z/]|&\w+;").search(content, start, end):
-        return html_page.parts_of(content, start, end)
+        return html_page.read(content, start=start, end=end)
     return inline_segments([*_lines(content, start, end)])
 
 
@@ -247,14 +248,24 @@ def _lines(content: str, start: int, end: int) -> Iterator[Piece]:
 
 
 def _as_target(
-    content: str, source: Element, target: Element | None, inner: list[DocumentSegment]
+    content: str,
+    unit: Element,
+    source: Element,
+    target: Element | None,
+    inner: list[DocumentSegment],
 ) -> DocumentSegment:
-    """Return the segment of a target: a copy of its source with the texts translated."""
+    """Return the segment of a target: a copy of its source with the texts translated.
+
+    A segment of XLIFF 2 that has a state is written from there, because it is then translated.
+    """
     moved = tuple(one.moved(-source.inner) for one in inner)
     copy = Document(content[source.inner : source.close], moved)
     before = content[content.rfind("\n", 0, source.start) + 1 : source.start]
     prefix = re.match(r"<(\w+:)?", content[source.start :])
     name = f"{prefix[1] or '' if prefix else ''}target"
+    start, end = (target.start, target.end) if target else (source.end, source.end)
+    state = NEW.search(content, unit.start, unit.inner)
+    between = DONE + content[state.end() : start] if state else ""
 
     def write(texts: Texts) -> str:
         rest = iter(texts)
@@ -262,12 +273,12 @@ def _as_target(
         whole = f"{reassemble(copy, each)}</{name}>"
         if target:
             head = content[target.start : target.inner].removesuffix("/>").removesuffix(">")
-            return NEW.sub('state="translated"', head.rstrip()) + f">{whole}"
+            return f"{between}{NEW.sub(DONE, head.rstrip())}>{whole}"
         line = f"\n{before}" if not before.strip() else ""
-        return f"{line}<{name}>{whole}"
+        return f"{between}{line}<{name}>{whole}"
 
-    span = (target.start, target.end) if target else (source.end, source.end)
-    return DocumentSegment(*span, tuple(text for one in inner for text in one.texts), write)
+    texts = tuple(text for one in inner for text in one.texts)
+    return DocumentSegment(state.start() if state else start, end, texts, write)
 
 
 def _android(
@@ -305,6 +316,12 @@ def _timed_text(
     content: str, elements: list[Element], options: DocumentOptions
 ) -> Iterator[DocumentPart]:
     root = elements[-1].attributes.get(LANGUAGE, "")
+
+    def kept(tag: str) -> bool:
+        named = html_page.LANGUAGE.search(tag)
+        is_other = named is not None and options.leaves(named["value"], root, inline=True)
+        return is_other or MARKED.match(tag) is not None
+
     for one in filter(lambda one: one.name in TIMED_BLOCKS, elements):
         named = (each.attributes.get(LANGUAGE, "") for each in (one, *one.parents[::-1]))
         if options.leaves(next(filter(None, named), ""), root):
@@ -315,7 +332,7 @@ def _timed_text(
             yield language_segment(span, options.to)
         if one.name == "p" and one.inner < one.close:
             lines = [*divided(content, TextLine(one.inner, one.close), BREAK)]
-            yield from cue_segments(content, lines, TIMED_TAG, escaped)
+            yield from cue_segments(content, lines, TIMED_TAG, escaped, kept)
 
 
 KINDS: dict[str, Callable[[str, list[Element], DocumentOptions], Iterator[DocumentPart]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.faithful.parse import branches
 from attncli.faithful.protect import MARK
@@ -27,24 +27,13 @@ LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop
 Length = Callable[[str], int]  # tokens of a piece with marks
 
 
-class PlanOptions(Protocol):
+class PlanOptions(NamedTuple):
     """Options of a translation that a plan reads."""
 
-    @property
-    def verbatim(self) -> bool:
-        """True if the model reads lines unchanged; only those that are too long are divided."""
-
-    @property
-    def long_lines(self) -> str:
-        """Treatment of a line that is too long: split or refuse."""
-
-    @property
-    def cut_above(self) -> int:
-        """Tokens; a longer sentence is divided at clause marks; 0: the usual limits."""
-
-    @property
-    def limited(self) -> bool:
-        """True if the user has set a length at which outputs may be cut."""
+    verbatim: bool = False  # the model reads lines unchanged; only long ones are divided
+    long_lines: str = "split"  # treatment of a line that is too long: split or refuse
+    cut_above: int = 0  # tokens; a longer sentence is divided at clause marks; 0: the usual limits
+    limited: bool = False  # True if the user has set a length at which outputs may be cut
 
 
 class Reader(NamedTuple):

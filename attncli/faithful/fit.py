@@ -16,6 +16,11 @@ from models.text.normalise import STOPS, without_added_stop
 
 OPENING = re.compile(r"(\W*)([^\W\d_]+)")  # the first word; protected parts may be before it
 RUN = re.compile(r"[!?](?:\s?[!?])*")  # of signs, perhaps with spaces between
+# quotations and brackets with their ends; a sign that opens one; the end of one behind a text
+PAIRED = re.compile(r'„[^“”]*[“”]|“[^”]*”|«[^»]*»|\([^()]*\)|\[[^\[\]]*\]|"[^"]*"')
+OPEN = re.compile(r'[„“«(\["]')
+CLOSED = re.compile(r'[)\]»”“"]([.!?…]*)$')
+END_OF = dict(zip('„“«(["', '“”»)]"', strict=True))
 LAST = re.compile(r"\s*([^\W\d_]+)$")
 
 
@@ -56,7 +61,7 @@ def fitted(
     found: list[str] = []
     for number, (source, output) in enumerate(zip(sources, outputs, strict=True)):
         before, gap = (sources[number - 1] if number else ""), gaps[number]
-        text = _with_runs(output, source)
+        text = _with_end(_with_runs(output, source), source)
         if form.ends or number + 1 < len(sources):
             text = without_added_stop(text, source)
         inside = bool(number or gap.strip())
@@ -100,6 +105,18 @@ def _without_echo(before: str, after: str, before_source: str, source: str) -> s
     own_last, own_first = LAST.search(before_source), OPENING.match(source)
     repeated = own_last and own_first and own_last[1].casefold() == own_first[2].casefold()
     return before if repeated else before[: last.start()]
+
+
+def _with_end(output: str, source: str) -> str:
+    """Return an output whose last quotation or bracket is closed if that of its source is."""
+    closed, open = CLOSED.search(source), OPEN.findall(PAIRED.sub("", output))
+    if not closed or len(open) != 1 or OPEN.search(PAIRED.sub("", source)):
+        return output
+    if (open[0] in "([") != (closed[0][0] in ")]"):
+        return output
+    inner = output.rstrip(".!?…") if closed[1] else output
+    space = " " if f"{open[0]} " in output else ""
+    return f"{inner}{space}{END_OF[open[0]]}{output[len(inner) :]}"
 
 
 def _with_runs(output: str, source: str) -> str:

@@ -249,12 +249,6 @@ def _is_space(character: str) -> bool:
     return not character or character.isspace()
 
 
-# ICU messages, and choices of Java: each branch is a text, together with what is around it.
-#
-#     "You have {n, plural, one {# file} other {# files}}." has the texts "You have # file." and
-#     "You have # files."; it is written as {n, plural, one {...} other {...}}, which is the same.
-# Source: Unicode Technical Standard 35, part 9 (MessageFormat).
-
 HEAD = re.compile(
     r"\{\s*[\w-]+\s*,\s*(?:plural|select|selectordinal|(choice))\s*,(?:\s*offset:\d+)?"
 )
@@ -268,8 +262,11 @@ MOST = 16  # branches of a text; several messages in it multiply them
 def branches(text: str) -> list[str]:
     """Return the texts of a message, with its syntax between them, before and after.
 
-    Texts and syntax alternate; the first and the last text are empty. Empty for other texts, and
-    for a message with errors or too many branches.
+    Each branch of an ICU message, or of a choice of Java, is a text, together with what is around
+    it: "You have {n, plural, one {# file} other {# files}}." has "You have # file." and "You have #
+    files.". Texts and syntax alternate; the first and the last text are empty. Empty for other
+    texts, and for a message with errors or too many branches.
+    Source: Unicode Technical Standard 35, part 9 (MessageFormat).
     """
     found = _divided(text) if "," in text and HEAD.search(text) else []
     return found if len(found) // 2 - 1 <= MOST else []

@@ -146,18 +146,14 @@ def _items(tags: tuple[Segment, ...]) -> list[PlacedTag]:
     return items
 
 
-# Insertion of the tags of a line into its translation.
-# Spaces follow the source: none between a word and a tag that touched it, one space otherwise.
-# Entities are used if the source used them. The output has exactly the tags of the source. If the
-# model writes text that would be read as a tag, the signs of this text become spaces.
-
 SIGNS = re.compile(r"[&<>]")  # characters that tags consist of
 
 
 def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
     """Return a translation of ``tagged.text`` with the tags of the line.
 
-    Where the translation is the text itself, the result is the line.
+    Where the translation is the text itself, the result is the line. Entities are used if the
+    source used them. If the model writes text that would be read as a tag, its signs become spaces.
 
     weights: for each word of the translation, its attention weights on the words of the text (words
     as in `attncli.faithful.spans`). An empty dict means that the alignment of the word is unknown.
@@ -176,6 +172,7 @@ def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:
 class _Writer:
     """Writer of a translation with its tags.
 
+    Spaces follow the source: none between a word and a tag that touched it, one space otherwise.
     escaped: True writes the characters of tags as entities. loose: True puts a space around each
     tag, so that no text can join it.
     """

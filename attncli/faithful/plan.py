@@ -11,7 +11,7 @@ Tags are imported for the lines that need them, so that one line starts faster.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -104,7 +104,8 @@ class Plan:
             return plan
         if plan.form.copies and is_untranslatable(line.text):
             return replace(plan, copied=True)
-        if not options.verbatim and _is_foreign(line.text, model):
+        letters = [*filter(str.isalpha, line.text)] if not options.verbatim else []
+        if letters and all(map(model.unknown_characters, letters)):
             return replace(plan, copied=True, foreign=True)
         return plan._of_tagged() if tags else plan._of_text()
 
@@ -133,10 +134,19 @@ class Plan:
             for _, found, _ in self._read
         ]
 
-    def edits(self, number: int, output: str | None = None) -> list[Edit]:
-        """Return where the stand-ins of a piece are in its text, or in an output of it."""
-        _, found, edits = self._read[number]
-        return edits if output is None else marked(output, self.parts, found)[1]
+    def edits(self, number: int) -> list[Edit]:
+        """Return where the stand-ins of a piece are in its text."""
+        return self._read[number][2]
+
+    def marked(self, number: int, output: str) -> tuple[str, list[Edit]]:
+        """Return an output of a piece with marks in place of stand-ins, and where these were."""
+        if output not in self._outputs[number]:
+            self._outputs[number][output] = marked(output, self.parts, self._read[number][1])
+        return self._outputs[number][output]
+
+    @cached_property
+    def _outputs(self) -> list[dict[str, tuple[str, list[Edit]]]]:
+        return [{} for _ in self.pieces]
 
     # from a line to its pieces
 
@@ -167,7 +177,10 @@ class Plan:
             gap = behind
         if not pieces:
             return replace(self, copied=True)
-        capitals = form.capitals and self._has_unknown_capitals(" ".join(pieces))
+        whole, length = " ".join(pieces), self.model.source_length
+        # capitals that need many more tokens: the model cannot know the words
+        capitals = form.capitals and is_all_capitals(whole)
+        capitals = capitals and length(whole) > CAPITALS * length(sentence_case(whole))
         pieces = [sentence_case(each) for each in pieces] if capitals else pieces
         plan = replace(self, pieces=tuple(pieces), gaps=(*gaps, gap + after), parts=parts)
         return replace(plan, key=key, capitals=capitals)._shortened()
@@ -234,11 +247,6 @@ class Plan:
         unknown = self.model.unknown_characters(text)
         return text.translate({ord(sign): PLAIN_SIGNS.get(sign, sign) for sign in unknown})
 
-    def _has_unknown_capitals(self, text: str) -> bool:
-        """Return True if capitals need many more tokens, so the model cannot know the words."""
-        length = self.model.source_length
-        return is_all_capitals(text) and length(text) > CAPITALS * length(sentence_case(text))
-
     def _shortened(self) -> Plan:
         """Return the plan with pieces that the model can read."""
         reader = Reader(self.model, self.options, self._length)
@@ -274,6 +282,10 @@ class Plan:
         failed = [one for each in checks for one in each]
         if len(self.pieces) > 1 and not any(one.name == "repetition" for one in failed):
             failed += check_loop(self.line.text, best)  # a loop over several pieces
+        if (
+            self.model.inputs or not self.model.prepare.parts
+        ):  # rows are no text; answers have digits
+            failed = [one for one in failed if not self.model.inputs and one.name != "digits"]
         lost = self.model.unknown_characters("".join(self.texts))
         return TranslatedLine(
             self.line,
@@ -281,7 +293,7 @@ class Plan:
             self.note,
             tuple(kept),
             lost="".join(character for character in lost if character not in best),
-            checks=self._kept(failed),
+            checks=tuple(failed),
             stand_ins=tuple(self.stand_ins),
         )
 
@@ -308,23 +320,13 @@ class Plan:
             others = [one for one in others if not lacks_parts(self._checks(number, one))]
         return translation._replace(hypotheses=(best, *others)), checks
 
-    def _kept(self, checks: Iterable[Check]) -> tuple[Check, ...]:
-        """Return the checks that hold for the model: a row is no text, answers have new digits."""
-        usual = self.model.prepare.parts
-        return tuple(
-            one for one in checks if not self.model.inputs and (usual or one.name != "digits")
-        )
-
     def _checks(self, number: int, output: Hypothesis) -> tuple[Check, ...]:
-        text, _ = marked(output.text, self.parts, self._read[number][1])
+        text, _ = self.marked(number, output.text)
         return check_marked(self.pieces[number], text, self.parts, cut=output.truncated)
 
     def _plainly(self, outputs: Sequence[Hypothesis]) -> list[str]:
         """Return outputs with marks, as the model wrote them."""
-        return [
-            marked(one.text, self.parts, found)[0]
-            for one, (_, found, _) in zip(outputs, self._read, strict=True)
-        ]
+        return [self.marked(number, one.text)[0] for number, one in enumerate(outputs)]
 
     def outputs(self, translations: Sequence[Translation]) -> Iterator[list[str]]:
         """Yield the outputs of the pieces with marks: the best ones, the second ones, and so on.
@@ -380,9 +382,3 @@ class Plan:
             gaps[-1] += gap
         plan = replace(self, pieces=tuple(pieces), gaps=tuple(gaps), parts=parts)
         return None if plan.pieces == self.pieces or not pieces else plan
-
-
-def _is_foreign(text: str, model: TextTranslator) -> bool:
-    """Return True if a text has letters and the model has a token for none of them."""
-    letters = [*filter(str.isalpha, text)]
-    return bool(letters) and all(map(model.unknown_characters, letters))

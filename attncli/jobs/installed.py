@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attncli.terminal.messages import Messages, Silent
 from attncli.training.folder import RunFolder
@@ -34,10 +34,6 @@ from models.storage.settings import (
     task_of,
     write_alignment,
 )
-
-if TYPE_CHECKING:
-    from models.networks.encoder_decoder import EncoderDecoder
-
 
 ARCHIVE = ".zip"
 HEAD_PAIRS = 100  # translations by which the attention head of an imported model is chosen
@@ -163,7 +159,10 @@ def _save(source: Path, folder: Path, packing: Packing) -> None:
     old, new = read_about(read_settings(source)), packing.about
     about = old._replace(**{name: value for name, value in new._asdict().items() if value})
     bundle = read(source)
-    _forget_paths(bundle.model)
+    image = bundle.model.config.image
+    if image.weights not in ("DEFAULT", "none"):  # a path; the bundle contains the weights
+        image = dataclasses.replace(image, weights="DEFAULT")
+        bundle.model.config = dataclasses.replace(bundle.model.config, image=image)
     save(
         bundle,
         folder,
@@ -186,14 +185,6 @@ def _shared(family: str, bundle: str) -> Shared | None:
             "leave out --share",
         )
     return Shared(bundle, source.shared_weights)
-
-
-def _forget_paths(model: EncoderDecoder) -> None:
-    """Replace the path of an image network's weights, because the bundle contains the weights."""
-    image = model.config.image
-    if image.weights not in ("DEFAULT", "none"):
-        image = dataclasses.replace(image, weights="DEFAULT")
-        model.config = dataclasses.replace(model.config, image=image)
 
 
 def _card(path: Path, required: bool) -> str:

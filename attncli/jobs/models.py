@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attncli.jobs.runs import is_run, summary
 from attncli.training.configuration import run_config
@@ -21,10 +21,6 @@ from models.storage import presets as zoo
 from models.storage.archive import Facts, read_card, read_facts
 from models.storage.installed import find_model, installed
 from models.storage.settings import read_settings
-
-if TYPE_CHECKING:
-    pass
-
 
 USUAL_TOKENS = 8000  # per vocabulary, to count the parameters of a preset
 KINDS = {

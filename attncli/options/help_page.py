@@ -47,8 +47,10 @@ class HelpPage(TyperCommand):
         params = self.get_params(ctx)
         arguments = [param for param in params if param.param_type_name == "argument"]
         options = [param for param in params if param.param_type_name != "argument"]
-        sections = {"Arguments": arguments}
-        sections |= by_section(options) if len(options) > FEW else {"Options": options}
+        sections = {"Arguments": arguments} | {title: [] for title in ("Options", *SECTIONS, OTHER)}
+        for option in options:
+            section = next(filter(None, map(SECTION_OF.get, option.opts)), OTHER)
+            sections[section if len(options) > FEW else "Options"].append(option)
         for title, found in sections.items():
             own = [param for param in found if not {*COMMON} & {*param.opts}]
             records = filter(None, (param.get_help_record(ctx) for param in own))
@@ -59,14 +61,6 @@ class HelpPage(TyperCommand):
         with formatter.indentation():
             formatter.write_paragraph()
             formatter.write_text("Every command has -q, --quiet (problems only) and -h, --help.")
-
-
-def by_section(options: list[Any]) -> dict[str, list[Any]]:
-    """Return the options of each section, in the order of SECTIONS; the others come last."""
-    found: dict[str, list[Any]] = {title: [] for title in (*SECTIONS, OTHER)}
-    for option in options:
-        found[next(filter(None, map(SECTION_OF.get, option.opts)), OTHER)].append(option)
-    return found
 
 
 def row(names: str, text: str, *, is_argument: bool) -> tuple[str, str]:

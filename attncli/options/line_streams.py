@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
@@ -16,13 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, NamedTuple,
 import typer
 
 from attncli.data.lines import input_chunks
-from attncli.data.streams import (
-    check_output,
-    is_compressed,
-    open_input,
-    open_output,
-    texts_as_stream,
-)
+from attncli.data.streams import check_output, is_compressed, open_input, open_output
 from attncli.task.panels import AlignedPair, WeightedText
 from attncli.terminal import console
 from attncli.terminal.messages import Screen, ShowProgress, counted
@@ -32,11 +27,6 @@ from models.core.files import write_errors
 if TYPE_CHECKING:
     from attncli.data.lines import ClassifiedLine
     from attncli.faithful.result import Line, TranslatedLine
-
-
-# Pictures of alignments or coloured words that a command writes in addition to its results.
-#
-# The writers are imported when something is drawn, so that a command starts faster without.
 
 
 Drawn = AlignedPair | WeightedText
@@ -207,7 +197,8 @@ def open_source(texts: list[str] | None, path: Path | None) -> AbstractContextMa
     if texts and path:
         raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
     given = texts if texts != ["-"] else None
-    return nullcontext(texts_as_stream(given)) if given else open_input(path)
+    lines = (os.fsencode(text) + b"\n" for text in given or ())
+    return nullcontext(io.BytesIO(b"".join(lines))) if given else open_input(path)
 
 
 def is_away(output: Path | None) -> bool:

@@ -97,18 +97,15 @@ class PictureSettings:
     lines: str = option("", "lines to draw, such as 1-20,35 (empty: the first)")
 
 
-# Quick conversion of option values: texts, paths, choices, and options that are not given.
-#
-# Typer converts every value with pydantic, whose import takes longer than the rest of a start
-# (70 ms). Values that need no check are converted here; the others, and every error, are left to
-# Typer.
-
-
 UNKNOWN = object()  # a value that Typer converts
 
 
 def convert_quickly(command: Any, function: Callable[..., Any] | None = None) -> Any:
-    """Make a click command convert usual values by the types of the parameters of a function."""
+    """Make a command convert usual values by the types of the parameters of a function.
+
+    Typer converts every value with pydantic, whose import takes longer than the rest of a start
+    (70 ms). Values that need a check, and every error, are left to Typer.
+    """
     kinds = get_type_hints(function) if function else {}
     params_of = command.get_params
 
@@ -163,9 +160,6 @@ def _process(
     return param.callback(ctx, param, found) if param.callback else found
 
 
-# Texts given as arguments: a name of a file is refused, because -i reads files.
-
-
 SUFFIXES = (".txt", *COMPRESSED, *(suffix for row in FORMATS.values() for suffix in row.suffixes))
 
 
@@ -190,9 +184,6 @@ def _is_file(text: str) -> bool:
         return Path(text).is_file()
     except (OSError, ValueError):  # too long for a name, or with a zero byte
         return False
-
-
-# Options of ``attn evaluate`` and its sub-commands, and checks that they share.
 
 
 MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs

@@ -128,9 +128,6 @@ def _panel(panel: Panel) -> dict[str, Any]:
     return record
 
 
-# Colours of weights, equal in every picture: shades of blue.
-
-
 # colours of weights at equal distances from 0 to 1
 STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
 LINK = "#d55e00"  # the frame of a link

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from tabulate import tabulate
 
 from attncli.data.streams import as_json
 from attncli.render.plots import Strip, strips
@@ -24,14 +25,6 @@ from attncli.scoring.comparison import (
 from attncli.terminal.messages import cell
 
 UNEQUAL = 1.1  # factor between numbers of updates from which on they are called different
-Table = Sequence[Sequence[str]]  # the first row has the names of the columns
-LATEX = {
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-}
 
 
 class Column(NamedTuple):
@@ -99,10 +92,6 @@ def _said(rows: Sequence[RunScores]) -> str:
     return f"{verdict(rows)}\n{_notes(rows)}"
 
 
-def _from_table(write: Callable[[Table, str], str]) -> Callable[[Sequence[RunScores]], str]:
-    return lambda rows: write(_table(rows), _said(rows)) if rows else ""
-
-
 def _csv(rows: Sequence[RunScores]) -> str:
     """Return a line for each run."""
     text = io.StringIO()
@@ -162,38 +151,31 @@ def _notes(rows: Sequence[RunScores]) -> str:
     return "".join(f"{note}\n" for note in notes)
 
 
-def _markdown(table: Table, notes: str) -> str:
-    """Return a table of GitHub's Markdown; the first column is left-aligned."""
-    head, *rows = [[cell.replace("|", "\\|") for cell in row] for row in table]
-    rule = ["---", *["---:"] * (len(head) - 1)]
-    lines = "".join(f"| {' | '.join(row)} |\n" for row in [head, rule, *rows])
-    return f"{lines}\n{notes}"
+def _tabulated(rows: Sequence[RunScores], kind: str) -> str:
+    head, *table = _table(rows)
+    sides = ("left", *["right"] * (len(head) - 1))
+    return tabulate(table, head, kind, disable_numparse=True, colalign=sides) + "\n"
 
 
-def _latex(table: Table, notes: str) -> str:
-    """Return a tabular environment with the rules of the package booktabs; notes are comments."""
-    head, *rows = [
-        [re.sub(r"[&%$#_{}\\~^±]", lambda found: LATEX[found[0]], cell) for cell in row]
-        for row in table
-    ]
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
-        "\\toprule",
-        f"{' & '.join(head)} \\\\",
-        "\\midrule",
-        *(f"{' & '.join(row)} \\\\" for row in rows),
-        "\\bottomrule",
-        "\\end{tabular}",
-        *(f"% {line}".rstrip() for line in notes.splitlines()),
-    ]
-    return "".join(f"{line}\n" for line in lines)
+def _markdown(rows: Sequence[RunScores]) -> str:
+    if not rows:
+        return ""
+    rows = [row._replace(variant=row.variant.replace("|", "\\|")) for row in rows]
+    return f"{_tabulated(rows, 'pipe')}\n{_said(rows)}"
+
+
+def _latex(rows: Sequence[RunScores]) -> str:
+    """Return a table with the rules of the package booktabs; notes are comments."""
+    if not rows:
+        return ""
+    notes = "".join(f"% {line}".rstrip() + "\n" for line in _said(rows).splitlines())
+    return f"% needs \\usepackage{{booktabs}}\n{_tabulated(rows, 'latex_booktabs')}{notes}"
 
 
 WRITERS: dict[str, Callable[[Sequence[RunScores]], str]] = {  # by format, which is also the suffix
     "txt": _text,
     "csv": _csv,
     "json": _json,
-    "md": _from_table(_markdown),
-    "tex": _from_table(_latex),
+    "md": _markdown,
+    "tex": _latex,
 }

@@ -206,7 +206,11 @@ def label_of(word: str) -> str:
 def undrawable(words: Sequence[str]) -> str:
     """Return a warning about words that cannot be drawn correctly; empty if there are none."""
     text = "".join(map(without_controls, words))
-    if missing := _missing(text):
+    letters = {letter for letter in text if not letter.isspace()}
+    for name in fonts():
+        known = get_font(findfont(FontProperties(family=name))).get_charmap()
+        letters = {letter for letter in letters if ord(letter) not in known}
+    if missing := "".join(sorted(letters)):
         return (
             f"no font with the letters {missing[:20]} is known: install one, or write SVG or HTML"
         )
@@ -233,12 +237,3 @@ def without_glyph_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
         yield
-
-
-def _missing(text: str) -> str:
-    """Return the letters that no installed font can draw."""
-    letters = set(text)
-    for name in fonts():
-        known = get_font(findfont(FontProperties(family=name))).get_charmap()
-        letters = {letter for letter in letters if ord(letter) not in known}
-    return "".join(sorted(letter for letter in letters if not letter.isspace()))

@@ -31,11 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# Attention maps as a sheet of panels, one per word: bright where it has attention, with figures.
-#
-# Source: Xu et al. 2015, Figures 2 and 3.
-
-
 PANEL_SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: image, margin, text below
 COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
 TITLE, LINE = 19, 26  # size and height of the caption's letters
@@ -106,7 +101,10 @@ def svg(attention: AttentionMaps) -> bytes:
 
 
 def sheet_of(attention: AttentionMaps) -> Sheet:
-    """Return the caption, the image, a panel for each word, the read mode, and the scale."""
+    """Return the caption, the image, a panel for each word, the read mode, and the scale.
+
+    Source: Xu et al. 2015, Figures 2 and 3.
+    """
     count = len(attention.words) + 1
     columns = min(COLUMNS, key=lambda columns: -count % columns)
     columns = max(3, min(columns, count))  # room for the title
@@ -184,13 +182,6 @@ def wrapped(text: str, width: float, size: int) -> list[str]:
     return lines
 
 
-# Attention maps as one HTML file: pointing at a word shows its map.
-#
-# Each word contains its map as a small PNG that darkens cells with little attention. It covers the
-# image while the word is pointed at, touched or selected by the Tab key. The page has no script and
-# loads nothing.
-
-
 SIDE = 384  # pixels of an image on the page
 MAP_SIDE = 96  # pixels of a map; the browser enlarges it
 STYLE = """
@@ -223,7 +214,7 @@ FOOT = "</main>\n</html>\n"
 
 
 def html_page(attention: AttentionMaps) -> bytes:
-    """Return the page of one image."""
+    """Return the page of one image: pointing at a word shows its map. It has no script."""
     return f"{HEAD}{figure(attention)}{FOOT}".encode("utf-8", "replace")
 
 
@@ -292,9 +283,6 @@ def writer_of(path: Path, writers: Mapping[str, Any] = WRITERS) -> Any:
     if writer is None:
         raise ModelError(f"--picture {path}", f"a name ending in {', '.join(writers)}, or a folder")
     return writer
-
-
-# Attention maps in a terminal: a panel for each word.
 
 
 SHADES = " ░▒▓█"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from attncli.data.lines import ClassifiedLine
 from attncli.data.streams import as_json, as_json_line
 from attncli.faithful.result import TranslatedLine
-from attncli.scoring.score import MetricScore, System
+from attncli.scoring.score import System
 from attncli.terminal.messages import one_cell, one_line, padded, width
 
 if TYPE_CHECKING:
@@ -106,9 +106,6 @@ def hypothesis_record(hypothesis: Hypothesis) -> dict[str, object]:
     }
 
 
-# Tables in plain text, with aligned columns; cells and notes that several tables have.
-
-
 def columns(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Return a table as lines of text; all but the first ``left`` columns are right-aligned."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
@@ -140,21 +137,6 @@ def size(count: int) -> str:
     return f"{count / 1_000_000:.1f} MB"
 
 
-def read_modes(systems: Iterable[tuple[str, str]]) -> str:
-    """Return a line for each system with hard attention: how it was read.
-
-    systems: names and read modes: "soft", "hard argmax", ...; empty if unknown.
-    """
-    return "".join(
-        f"{name}: hard attention, read by {read.partition(' ')[2]}\n"
-        for name, read in systems
-        if read.startswith("hard")
-    )
-
-
-# Writers of scores of all tasks: tables for a person, JSON for a program.
-
-
 def scores_as_text(
     head: str, systems: Sequence[System], unit: str, tables: Sequence[str] = ()
 ) -> str:
@@ -168,7 +150,11 @@ def scores_as_text(
         _table(systems, unit),
         *tables,
         columns(signatures, left=2),
-        read_modes((system.name, system.read) for system in systems),
+        "".join(
+            f"{system.name}: hard attention, read by {system.read.partition(' ')[2]}\n"
+            for system in systems
+            if system.read.startswith("hard")
+        ),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -192,7 +178,7 @@ def _table(systems: Sequence[System], unit: str) -> str:
 def _record(system: System, unit: str) -> dict[str, Any]:
     record: dict[str, Any] = {
         "name": system.name,
-        "scores": {score.name: _score_record(score) for score in system.scores},
+        "scores": {score.name: score.record for score in system.scores},
     }
     if system.read:
         record["read"] = system.read
@@ -200,13 +186,3 @@ def _record(system: System, unit: str) -> dict[str, Any]:
         record["seconds"] = round(system.seconds, 3)
         record[f"{unit}_per_second"] = round(len(system.hypotheses) / system.seconds, 3)
     return {**record, **system.facts}
-
-
-def _score_record(score: MetricScore) -> dict[str, Any]:
-    record = {
-        "score": score.value,
-        "signature": score.signature or None,
-        "interval": score.interval,
-        "p_value": score.p_value,
-    }
-    return {name: value for name, value in record.items() if value is not None}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from attncli.scoring.sequences import common_subsequence
 from models.text.normalise import nfc
 
 # Words of a caption as the COCO tools count them: Penn Treebank tokens without punctuation.
@@ -82,25 +81,6 @@ def words(caption: str) -> list[str]:
     return found
 
 
-# CIDEr-D, and the reward of captions in self-critical training.
-#
-# CIDEr-D is the similarity of a caption to the references of its image, by tf-idf weighted n-grams:
-#
-#     CIDEr-D_n(c, r) = mean over r of  10 exp(-(|c| - |r|)^2 / 2 sigma^2)
-#                       * min(g(c), g(r)) . g(r) / (|g(c)| |g(r)|)
-#     CIDEr-D = mean over n = 1 ... 4
-#
-# g is the vector of tf-idf weights of the n-grams. The document frequency of an n-gram is the
-# number of images with the n-gram in a reference. sigma is 6. As in the COCO tools, the value
-# includes the factor of 10, lengths are counted in bigrams, and a test set of one image scores 0
-# (its idf is 0). Source: Vedantam, Zitnick, Parikh 2015, section 6.
-#
-#     reward r(w) = CIDEr-D(w) - 0.5 * repeated(w)
-#
-# repeated is the number of content words that the caption has more often than any reference, as in
-# "a sink and a sink". Source: Rennie et al. 2017; the last term is our own.
-
-
 ORDER = 4  # words of the longest n-grams
 SIGMA = 6.0
 SCALE = 10.0
@@ -117,7 +97,17 @@ class Weighted(NamedTuple):
 
 
 class DocumentFrequency:
-    """Document frequencies of n-grams, and the tf-idf vectors computed from them."""
+    """Document frequencies of n-grams, and CIDEr-D by the tf-idf vectors computed from them.
+
+        CIDEr-D_n(c, r) = mean over r of  10 exp(-(|c| - |r|)^2 / 2 sigma^2)
+                          * min(g(c), g(r)) . g(r) / (|g(c)| |g(r)|)
+        CIDEr-D = mean over n = 1 ... 4
+
+    g is the vector of tf-idf weights of the n-grams. The document frequency of an n-gram is the
+    number of images with the n-gram in a reference. As in the COCO tools, the value includes the
+    factor of 10, lengths are counted in bigrams, and a test set of one image scores 0 (its idf is
+    0). Source: Vedantam, Zitnick, Parikh 2015, section 6.
+    """
 
     def __init__(self, images: Iterable[References]) -> None:
         """Count n-grams. images: the words of each caption of each image."""
@@ -177,7 +167,11 @@ REPETITION = 0.5  # price of a repeated content word
 
 
 class Reward:
-    """Reward of captions of the training images, computed from their reference captions."""
+    """Reward of captions of the training images, computed from their reference captions.
+
+    It is CIDEr-D, less REPETITION for each content word that a caption has more often than any
+    reference. Source: Rennie et al. 2017; the last term is our own.
+    """
 
     def __init__(self, references: Iterable[Iterable[str]]) -> None:
         """Count the n-grams of the references: the captions of each training image."""
@@ -203,32 +197,22 @@ def repeated(caption: Words, references: References) -> int:
     )
 
 
-# ROUGE-L and ROUGE-N: precision and recall of common subsequences and n-grams of words.
-#
-#     ROUGE-L, of the longest common subsequence (LCS):  P = LCS / |output|,  R = LCS / |reference|
-#     ROUGE-N, of the n-grams of both, with repetitions:  P = common / n-grams of the output
-#                                                         R = common / n-grams of the reference
-#     F = (1 + beta^2) P R / (R + beta^2 P)
-#
-# Two definitions of ROUGE-L are in use. ``rouge_l`` is that of summarisation (beta = 1, as in the
-# rouge-score package without stemming): the best F over the references. ``coco_rouge_l`` is that of
-# the COCO caption tools (beta = 1.2): P and R are each the best over the references.
-# Source: Lin 2004, sections 2 and 3; the COCO definition: Chen et al. 2015.
-
-
 COCO_BETA = 1.2
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 
 
 def rouge_l(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Return the mean ROUGE-L F1 in percent.
+    """Return the mean ROUGE-L F1 in percent, as the rouge-score package without stemming.
 
-    references: a list for each output. Words are runs of letters and digits in lower case; each
-    kana and each Chinese character is a word.
+    P and R are shares of the longest common subsequence (Lin 2004). references: a list for each
+    output. Words are runs of letters and digits in lower case; each kana and each Chinese character
+    is a word.
     """
 
+    from rapidfuzz.distance import LCSseq
+
     def compared(output: Words, reference: Words) -> tuple[int, int, int]:
-        return common_subsequence(output, reference), len(output), len(reference)
+        return LCSseq.similarity(output, reference), len(output), len(reference)
 
     return _mean_f1(compared, outputs, references)
 
@@ -255,7 +239,10 @@ def rouge_words(text: str) -> list[str]:
 
 
 def coco_rouge_l(outputs: Sequence[Words], references: Sequence[References]) -> float:
-    """Return the mean ROUGE-L of the COCO tools, from 0 to 1, for captions given as words."""
+    """Return the mean ROUGE-L of the COCO tools, from 0 to 1, for captions given as words.
+
+    P and R are each the best over the references (Chen et al. 2015).
+    """
     scores = [_coco_f(*row) for row in zip(outputs, references, strict=True)]
     return sum(scores) / len(scores)
 
@@ -284,7 +271,9 @@ def _mean_f1(
 
 
 def _coco_f(output: Words, references: References) -> float:
-    common = [common_subsequence(output, reference) for reference in references]
+    from rapidfuzz.distance import LCSseq
+
+    common = [LCSseq.similarity(output, reference) for reference in references]
     precision = max(common) / max(1, len(output))
     recall = max(
         length / max(1, len(reference))

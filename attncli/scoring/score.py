@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+
+BleuTokenizer = Literal[  # of sacreBLEU
+    "none", "zh", "13a", "intl", "char", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200"
+]
 
 
 class MetricScore(NamedTuple):
@@ -15,6 +20,13 @@ class MetricScore(NamedTuple):
     interval: float | None = None  # half the width of the 95 % confidence interval
     p_value: float | None = None  # of no difference from the first system
     digits: int = 2  # to print
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The score as JSON has it."""
+        named = {"signature": self.signature or None, "interval": self.interval}
+        named |= {"p_value": self.p_value}
+        return {"score": self.value} | {name: one for name, one in named.items() if one is not None}
 
     def __str__(self) -> str:
         """Return the value with its confidence."""

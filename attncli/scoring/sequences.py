@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from attncli.data.alignments import PairLinks
@@ -41,61 +41,16 @@ def error_rate(
 
     references: a list for each output.
     """
+    from rapidfuzz.distance import Levenshtein  # where outputs are scored alone
+
     edits = length = 0
     for output, texts in zip(outputs, references, strict=True):
         tokens = tokenize(output)
         wanted = [tokenize(text) for text in texts]
-        compared = [(edit_distance(tokens, each), len(each)) for each in wanted]
+        compared = [(Levenshtein.distance(tokens, each), len(each)) for each in wanted]
         fewest, size = min(compared, key=lambda pair: (pair[0] / max(1, pair[1]), -pair[1]))
         edits, length = edits + fewest, length + size
     return 100 * edits / max(1, length)
-
-
-Tokens = Sequence[Hashable]
-
-
-def edit_distance(one: Tokens, other: Tokens) -> int:
-    """Return the least number of insertions, deletions and substitutions (Levenshtein 1966)."""
-    if not one:
-        return len(other)
-    masks, full = _masks(one), (1 << len(one)) - 1
-    last, distance = 1 << (len(one) - 1), len(one)
-    more, less = full, 0  # rows whose value is 1 more, or 1 less, than the row above
-    for token in other:
-        equal = masks[token]
-        diagonal = (((equal & more) + more) ^ more) | equal | less
-        right_more = less | (full & ~(diagonal | more))
-        right_less = more & diagonal
-        distance += bool(right_more & last) - bool(right_less & last)
-        right_more, right_less = (right_more << 1) | 1, right_less << 1
-        more = full & (right_less | ~(diagonal | right_more))
-        less = full & right_more & diagonal
-    return distance
-
-
-def common_subsequence(one: Tokens, other: Tokens) -> int:
-    """Return the length of the longest common subsequence."""
-    masks, full = _masks(one), (1 << len(one)) - 1
-    column = full  # a bit is 0 where the length increases by 1
-    for token in other:
-        shared = column & masks[token]
-        column = ((column + shared) | (column - shared)) & full
-    return len(one) - column.bit_count()
-
-
-def _masks(tokens: Tokens) -> dict[Hashable, int]:
-    """Return the positions of each token as bits."""
-    masks: dict[Hashable, int] = defaultdict(int)
-    for position, token in enumerate(tokens):
-        masks[token] |= 1 << position
-    return masks
-
-
-# Scores of predicted labels: accuracy, precision, recall and F1 of each label, confusion matrix.
-#
-#     precision = right / predicted,   recall = right / gold,   F1 = 2 right / (predicted + gold)
-#     accuracy = 100 * right / texts,  macro F1 = 100 * mean of F1 over the labels
-# Labels that are neither predicted nor gold do not count.
 
 
 class LabelCounts(NamedTuple):
@@ -170,14 +125,6 @@ def score_labels(
     return LabelScores(tuple(counts), table, tuple(ranks))
 
 
-# Alignment error rate, precision, recall and F of links against gold links.
-#
-#     precision = |A & P| / |A|  recall = |A & S| / |S|  F = 2 / (1/precision + 1/recall)
-#     AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
-# A: links; S and P: sure and possible links of the gold, S within P; sums over all sentences.
-# Source: Och and Ney 2003, section 4.1; Fraser and Marcu 2007, section 4 (F).
-
-
 class AlignmentScores(NamedTuple):
     """Scores of links against gold links, from 0 to 1, and the number of links."""
 
@@ -203,7 +150,13 @@ class GoldSummary(NamedTuple):
 def score_alignments(
     name: str, found: Iterable[frozenset[Link]], gold: Sequence[PairLinks], note: str = ""
 ) -> AlignmentScores:
-    """Return the scores of the links of all pairs; found and gold have an item for each pair."""
+    """Return the scores of the links of all pairs; found and gold have an item for each pair.
+
+        precision = |A & P| / |A|  recall = |A & S| / |S|  F = 2 / (1/precision + 1/recall)
+        AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
+    A: links; S and P: sure and possible links of the gold, S within P; sums over all sentences.
+    Source: Och and Ney 2003, section 4.1; Fraser and Marcu 2007, section 4 (F).
+    """
     links = sure = hits = certain = 0
     for row, wanted in zip(found, gold, strict=True):
         links += len(row)

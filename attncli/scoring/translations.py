@@ -8,7 +8,7 @@ computed by source length.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.scoring.caption_metrics import rouge_l, rouge_n
 from attncli.scoring.score import MetricScore, System
@@ -16,16 +16,10 @@ from attncli.scoring.sequences import Tokenize, error_rate, exact_match, referen
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:
-    import numpy
     from sacrebleu.metrics.base import Metric
     from sacrebleu.metrics.bleu import BLEU
 
-    Array = numpy.ndarray[Any, Any]
-
-BleuTokenizer = Literal[
-    "none", "zh", "13a", "intl", "char", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200"
-]
-RESAMPLES, SEED = 1000, 12345  # of the bootstrap, as in sacreBLEU
+RESAMPLES = 1000  # of the bootstrap, as in sacreBLEU
 BLEU_ORDER = 4  # tokens of the longest sequences that BLEU counts
 
 
@@ -209,48 +203,22 @@ def _resampled(
 ) -> list[tuple[MetricScore, ...]]:
     """Return scores with confidence intervals, and p-values of differences to the first system.
 
-    The resamples are those of sacreBLEU's `PairedTest`, which draws all of them at once.
-    """
-    columns = []
-    for metric in metrics(scoring):
-        counts = [line_statistics(metric, one.hypotheses, test_set.references) for one in systems]
-        results = [metric._aggregate_and_compute(rows) for rows in counts]
-        signature = metric.get_signature()
-        signature.update("seed", str(SEED))
-        signature.update("bs", RESAMPLES)
-        columns.append(_compared(str(signature), results, _bootstrap(metric, counts)))
-    return list(zip(*columns, strict=True))
-
-
-def _bootstrap(metric: Metric, counts: Sequence[list[list[Any]]]) -> Array:
-    """Return the scores of resampled test sets, (systems, RESAMPLES)."""
-    import numpy
-
-    tables = [numpy.array(rows, dtype="float32") for rows in counts]
-    lines, rng = len(tables[0]), numpy.random.default_rng(SEED)
-    samples = (rng.choice(lines, size=lines) for _ in range(RESAMPLES))
-    sums = ([table[rows].sum(0) for table in tables] for rows in samples)
-    found = [[metric._compute_score_from_stats(one).score for one in row] for row in sums]
-    return numpy.array(found).T
-
-
-def _compared(signature: str, results: Sequence[Any], resampled: Array) -> list[MetricScore]:
-    """Return the score of each system by one metric.
-
     sacreBLEU reports a significant difference of systems with equal counts, because no resample
     differs by more than 0. Here, equal scores have p = 1.
     """
-    import numpy
-    from sacrebleu.significance import _compute_p_value, estimate_ci
+    from sacrebleu.significance import PairedTest, Result
 
-    scores = []
-    for result, samples in zip(results, resampled, strict=True):
-        difference, p_value = abs(results[0].score - result.score), None
-        if result is not results[0]:
-            differences = numpy.abs(samples - resampled[0])
-            p_value = _compute_p_value(differences - differences.mean(), difference)
-            p_value = p_value if difference else 1.0
-        interval = float(estimate_ci(samples)[1])
-        score = float(result.score)
-        scores.append(MetricScore(result.name, score, signature, interval, p_value))
-    return scores
+    named: Any = [(one.name, one.hypotheses) for one in systems]
+    by_name = {type(metric).__name__: metric for metric in metrics(scoring)}
+    signatures, found = PairedTest(named, by_name, test_set.references, "bs", RESAMPLES)()
+    columns = []
+    for name, signature in signatures.items():
+        results = [one for one in found[name] if isinstance(one, Result)]
+        same = [one is not results[0] and one.score == results[0].score for one in results]
+        columns.append(
+            [
+                MetricScore(name, one.score, str(signature), one.ci, 1.0 if equal else one.p_value)
+                for one, equal in zip(results, same, strict=True)
+            ]
+        )
+    return list(zip(*columns, strict=True))

@@ -101,6 +101,7 @@ GROUPS = {  # commands in `attn --help`, which names the others in one line
         *(f"models {name}" for name in ["show", "add", "pack", "export"]),
     ],
 }
+COMPLETING = "_ATTN_COMPLETE"  # set by the shell while it completes a line
 KINDS_OF_PARTS = "attncli.commands.models:KINDS"  # `attn models KIND` shows one
 
 
@@ -133,7 +134,9 @@ def _end(status: int) -> NoReturn:
     A thread that was interrupted in C++ would also abort the clean-up. A profiler, a debugger and
     `python -i` get the usual exit, because they work on after it.
     """
-    if _is_observed():
+    monitoring = getattr(sys, "monitoring", None)  # cProfile uses it from Python 3.12 on
+    is_profiled = monitoring and monitoring.get_tool(monitoring.PROFILER_ID)
+    if is_profiled or sys.getprofile() or sys.gettrace() or sys.flags.interactive:
         sys.exit(status if _deliver() else status or 1)
     sys.unraisablehook = _report_at_exit
     atexit._run_exitfuncs()  # may write to stdout
@@ -147,14 +150,6 @@ def _report_at_exit(fault: sys.UnraisableHookArgs) -> None:
     """Report what fails at the end of the program, unless the memory is exhausted."""
     if fault.exc_value is None or not is_exhausted(fault.exc_value):
         sys.__unraisablehook__(fault)
-
-
-def _is_observed() -> bool:
-    """Return True if a profiler, a debugger or an interactive session runs the program."""
-    monitoring = getattr(sys, "monitoring", None)  # cProfile uses it from Python 3.12 on
-    if monitoring and monitoring.get_tool(monitoring.PROFILER_ID):
-        return True
-    return bool(sys.getprofile() or sys.gettrace() or sys.flags.interactive)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -296,11 +291,12 @@ def load_command(name: str) -> Any:
 
 def with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command with the option --quiet and completion, which every command has."""
-    from attncli.shell.completion import add_completion  # reads the settings classes
-
     signature = inspect.signature(function, eval_str=True)
     parameters = list(signature.parameters.values())
-    add_completion(parameters)
+    if COMPLETING in os.environ:
+        from attncli.shell.completion import add_completion  # reads the settings classes
+
+        add_completion(parameters)
 
     @functools.wraps(function)
     def run(*, quiet: bool, **values: Any) -> Any:

@@ -6,10 +6,10 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple, Protocol
-from unicodedata import bidirectional, category, east_asian_width
+from unicodedata import bidirectional, category
 
 
 class ShowProgress(Protocol):
@@ -71,15 +71,11 @@ def rounded_time(seconds: float) -> str:
     return counted(minutes, "minute") if minutes < 120 else counted(round(minutes / 60), "hour")
 
 
-# Text for terminals and tables: its width in columns, escapes of control characters, cells.
-#
-# Other people choose this text: names of files, cells of tables, words.
-
-
+# other people choose the text: names of files, cells of tables, words
 ELLIPSIS = "…"
 RIGHT_TO_LEFT = ("R", "AL")
 ISOLATE, END_ISOLATE, LEFT_TO_RIGHT = "\u2068", "\u2069", "\u200e"
-JOINER, EMOJI_STYLE = "\u200d", "\ufe0f"
+JOINER = "\u200d"
 CONTROLS = {"Cc", "Cs", "Zl", "Zp"}  # Unicode categories that a terminal cannot show
 HIDDEN = CONTROLS | {"Cf", "Co"}  # shown as escapes
 JOINERS = "\u200c\u200d"  # format characters that belong to words of some scripts
@@ -88,19 +84,20 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins a 
 
 def width(text: str) -> int:
     """Return the width in columns: 2 for wide East Asian characters, 0 for combining ones."""
-    return sum(columns for _, columns in _letters(text))
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # where other text is drawn alone
+
+    return cell_len(text)
 
 
 def fitted(text: str, columns: int) -> str:
     """Return the text, or as much of its beginning as fits with an ellipsis."""
+    from rich.cells import set_cell_size
+
     if width(text) <= columns:
         return text
-    kept, room = "", columns - 1
-    for letters, size in _letters(text):
-        if size > room:
-            break
-        kept, room = kept + letters, room - size
-    return kept + ELLIPSIS if columns > 0 else ""
+    return set_cell_size(text, columns - 1).rstrip() + ELLIPSIS if columns > 0 else ""
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
@@ -159,30 +156,6 @@ def cell(text: object) -> object:
     return text
 
 
-def _letters(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each letter with its combining characters, and its width in columns."""
-    letters, size = "", 0
-    for letter in text:
-        joins = category(letter) in ("Mn", "Me", "Cf") or letters.endswith(JOINER)
-        if letters and not joins:
-            yield letters, size
-            letters, size = "", 0
-        if not joins:
-            size = 2 if east_asian_width(letter) in "WF" else 1
-        elif letter == EMOJI_STYLE:
-            size = 2
-        letters += letter
-    if letters:
-        yield letters, size
-
-
-# The terminal that attention maps are drawn on: its width, and the colours it can show.
-#
-# Colours are used on a terminal other than TERM=dumb, and elsewhere if FORCE_COLOR is set. NO_COLOR
-# turns them off. They have 24 bits if COLORTERM says so, otherwise they are the nearest of the 256
-# colours of xterm. COLUMNS overrides the width.
-
-
 UNKNOWN_WIDTH = 100  # columns if neither the terminal nor COLUMNS tells them
 TRUE_COLOUR = 1 << 24
 LETTER, GROUND = 38, 48  # what a colour code applies to
@@ -203,7 +176,10 @@ def current_screen() -> Screen:
 
 
 def colours_of(environment: Mapping[str, str], *, is_terminal: bool) -> int:
-    """Return the number of colours: 0, 256 or TRUE_COLOUR."""
+    """Return the number of colours: 0, 256 (those of xterm) or TRUE_COLOUR.
+
+    Colours are used on a terminal other than TERM=dumb, and elsewhere if FORCE_COLOR is set.
+    """
     wanted = is_terminal and environment.get("TERM") != "dumb"
     if environment.get("FORCE_COLOR", "0") not in ("", "0"):
         wanted = True

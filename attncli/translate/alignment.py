@@ -197,11 +197,9 @@ def _placed(
         start = max(start, plan.tagged.text.find(piece, start))
         target_start = max(target_start, target.find(output, target_start))
         written = result.parts[number].hypotheses[rank].text
-        moved = (
-            shifted(spans, plan.edits(number)),
-            shifted(target_spans, plan.edits(number, written)),
-        )
-        placed.append(TokenWeights(*moved, rows).moved(start, target_start))
+        spans = shifted(spans, plan.edits(number))
+        target_spans = shifted(target_spans, plan.marked(number, written)[1])
+        placed.append(TokenWeights(spans, target_spans, rows).moved(start, target_start))
         start += len(piece)
         target_start += len(output)
     return placed

@@ -35,7 +35,6 @@ from attncli.documents.document import (
     named_delimiter,
     read_document,
     reassemble,
-    with_flags,
 )
 from attncli.documents.inline import read_lines
 from attncli.faithful.checks import lacks_parts
@@ -206,11 +205,11 @@ def translate_document(
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
                 messages.warn(message)
             advance(len(outcomes))
-    unread = [*faults(document)]
-    for message in [*report.totals(above=REPORTED), *unread, *left(document, outcomes)]:
+    for message in [*report.totals(above=REPORTED), *left(document, outcomes)]:
         messages.warn(message)
     write(written(document, outcomes))
-    return not unread and all(outcome.translation for outcome in outcomes)
+    is_read = not any(one.is_fault for one in document.kept)
+    return is_read and all(outcome.translation for outcome in outcomes)
 
 
 def notes(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[str]:
@@ -220,7 +219,6 @@ def notes(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[st
     yield from (one.note for one in outcomes if one.note)
     yield from report.messages(outcomes)
     yield from report.totals(above=REPORTED)
-    yield from faults(document, quoted=True)
     yield from left(document, outcomes, quoted=True)
 
 
@@ -293,19 +291,21 @@ def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
     """Return the document with the outcomes of its lines; an incomplete segment stays unchanged."""
     each = [*_by_segment(document, outcomes)]
     doubtful = [n for n, (_, found, texts) in enumerate(each) if texts and _is_doubtful(found)]
-    return reassemble(*with_flags(document, [texts for *_, texts in each], doubtful))
+    return reassemble(document, [texts for *_, texts in each], doubtful)
 
 
 def left(
     document: Document, outcomes: Sequence[TranslatedLine], *, quoted: bool = False
 ) -> Iterator[str]:
-    """Yield a message for what a user should know: the encoding, and what is left as it is.
+    """Yield a message for what a user should know: damaged parts, the encoding, what is left.
 
     quoted: name texts by their beginnings, for people who see no line numbers.
     """
+    number_of, name = line_numbers(document.content), named(document, quoted=quoted)
+    for fault in (one for one in document.kept if one.is_fault):
+        yield f"{name(number_of(fault.start))}: {fault.kind}; left as it is"
     if document.encoding == WESTERN:
         yield "the document is not UTF-8: read and written as Windows-1252"
-    number_of, name = line_numbers(document.content), named(document, quoted=quoted)
     kept = [one for one in document.kept if not one.is_fault]
     for segment, found, texts in _by_segment(document, outcomes):
         if texts is None or (texts and texts == segment.texts):
@@ -321,24 +321,15 @@ def left(
         yield f"left as they are: {kind}, {where}{more}"
 
 
-def faults(document: Document, *, quoted: bool = False) -> Iterator[str]:
-    """Yield a message for each part that could not be read; see `left`."""
-    number_of, name = line_numbers(document.content), named(document, quoted=quoted)
-    for fault in (one for one in document.kept if one.is_fault):
-        yield f"{name(number_of(fault.start))}: {fault.kind}; left as it is"
-
-
 def named(document: Document, *, quoted: bool = False) -> Callable[[int], str]:
     """Return the function from the number of a line to its name: its cell, beginning or number."""
     if document.places:
         return lambda number: document.places[number - 1]
-    lines = document.content.split("\n") if quoted else []
-    return lambda number: _quote(lines[number - 1]) if quoted else f"line {number}"
-
-
-def _quote(line: str) -> str:
-    text = " ".join(line.split())
-    return f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”"
+    if not quoted:
+        return "line {}".format
+    lines = [" ".join(line.split()) for line in document.content.split("\n")]
+    begins = [f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”" for text in lines]
+    return lambda number: begins[number - 1]
 
 
 def line_numbers(content: str) -> Callable[[int], int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from attncli.documents.document import FORMATS, PACKED, TEXT
+from attncli.faithful.divide import PlanOptions
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
@@ -87,19 +88,12 @@ class TranslateOptions(Options):
     heads: bool = False  # alignments have the weights of every head
 
     @property
-    def long_lines(self) -> str:
-        """How a line that is too long for the model is read: split or refuse."""
-        return self.text.long_lines
-
-    @property
-    def cut_above(self) -> int:
-        """Tokens; a longer sentence is divided at clause marks; 0: the usual limits."""
-        return int(self.of("search").get("split_above", 0))
-
-    @property
-    def limited(self) -> bool:
-        """True if the user has set a length at which outputs may be cut."""
-        return not {"max_ratio", "max_extra"}.isdisjoint(self.of("search"))
+    def plan(self) -> PlanOptions:
+        """The options that the plan of a line reads."""
+        search = self.of("search")
+        limited = not {"max_ratio", "max_extra"}.isdisjoint(search)
+        cut = int(search.get("split_above", 0))
+        return PlanOptions(self.verbatim, self.text.long_lines, cut, limited)
 
 
 def open_text_models(models: Sequence[Path] | None, options: TranslateOptions) -> TextTranslator:

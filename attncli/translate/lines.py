@@ -34,10 +34,11 @@ def translate_lines(
     chunk, "" if it is unknown; a line in the target language passes unchanged. on_batch: called
     after each batch with the number of texts of the chunk that are done, and of all its texts.
     """
+    reading = options.plan
     for chunk in chunks:
         sources = languages(chunk) if languages else [""] * len(chunk)
         plans = [
-            Plan.of(line, translator, options, language=source, tags=bool(aligner))
+            Plan.of(line, translator, reading, language=source, tags=bool(aligner))
             for line, source in zip(chunk, sources, strict=True)
         ]
         results = _results(plans, translator, options, on_batch)

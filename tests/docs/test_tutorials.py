@@ -95,11 +95,6 @@ def headers(text: str) -> set[tuple[str, ...]]:
     return {row for row in rows if not {"BLEU", "dev BLEU", "AER", "ms/update"}.isdisjoint(row)}
 
 
-def test_columns_are_recognised_in_a_page_and_in_an_output() -> None:
-    assert headers("       BLEU  chrF2\nfirst  97.8  99.0\n") == {("BLEU", "chrF2")}
-    assert headers("update 325  dev BLEU 54.5\nparameters        3,157,368\n") == set()
-
-
 @pytest.mark.parametrize(("page", "name"), RECIPES.items())
 def test_a_page_explains_the_commands_that_its_recipe_runs(page: str, name: str) -> None:
     commands = runpy.run_path(str(ROOT / "recipes/sequences.py"))["COMMANDS"][name]
@@ -112,11 +107,6 @@ def test_a_page_explains_the_commands_that_its_recipe_runs(page: str, name: str)
 def words(line: str) -> list[str]:
     """Return the words of a command line, sorted, because the order of options is free."""
     return sorted(line.split())
-
-
-def test_the_pages_have_the_numbers_that_tests_reduce() -> None:
-    pages = "".join(page.read_text("utf-8") for page in PAGES)
-    assert [number for number, _ in FEWER if number not in pages] == []
 
 
 def test_the_index_names_every_tutorial() -> None:

@@ -43,7 +43,7 @@ def hostile_requests(folder: Path, random: Random, count: int) -> Iterator[Resul
     with served(folder / "service.log") as (port, process):
         check_alive(port)
         rng = Random(1)  # every model is loaded before its memory is measured
-        _images(port, rng)
+        _answered(port, _images(rng))
         for path in ("/detect", "/classify", "/align"):
             _answered(port, request(path, json.dumps(VALID).encode()))
         before = memory(process)
@@ -141,30 +141,25 @@ def request(path: str, body: bytes, kind: str = "application/json") -> bytes:
     return head.encode() + body
 
 
-def _wrong_values(port: int, random: Random) -> str:
+def _wrong_values(random: Random) -> bytes:
     values: dict[str, Any] = dict(VALID)
     for _ in range(random.randrange(1, 4)):
         values[random.choice(NAMES)] = random.choice(VALUES)
-    body = json.dumps(values).encode()
-    return _answered(port, request(random.choice(PATHS), body))
+    return request(random.choice(PATHS), json.dumps(values).encode())
 
 
-def _broken_bodies(port: int, random: Random) -> str:
+def _broken_bodies(random: Random) -> bytes:
     body = mutate(json.dumps(VALID).encode(), random)
     kinds = ("application/json", "multipart/form-data; boundary=x", "text/plain", "image/png")
-    return _answered(port, request(random.choice(PATHS), body, random.choice(kinds)))
+    return request(random.choice(PATHS), body, random.choice(kinds))
 
 
-def _broken_heads(port: int, random: Random) -> str:
-    return _answered(port, mutate(request(random.choice(PATHS), b"{}"), random), 0.5)
-
-
-def _deep_bodies(port: int, random: Random) -> str:
+def _deep_bodies(random: Random) -> bytes:
     sign = random.choice(("[", '{"q":', '[{"q":'))
-    return _answered(port, request("/translate", sign.encode() * random.randrange(500, 90_000)))
+    return request("/translate", sign.encode() * random.randrange(500, 90_000))
 
 
-def _files(port: int, random: Random) -> str:
+def _files(random: Random) -> bytes:
     name = random.choice(NAMES_OF_FILES)
     text = mutate(b"<p>Hello <b>you</b></p>\n1\n00:00 --> 00:01\nHello\n", random)
     fields = "".join(
@@ -173,11 +168,11 @@ def _files(port: int, random: Random) -> str:
     )
     head = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
     body = fields.encode() + head.encode() + text + b"\r\n--x--\r\n"
-    return _answered(port, request("/translate_file", body, "multipart/form-data; boundary=x"))
+    return request("/translate_file", body, "multipart/form-data; boundary=x")
 
 
-def _images(port: int, random: Random) -> str:
-    """Send a PNG of a wrong size in its head, or a damaged one."""
+def _images(random: Random) -> bytes:
+    """Return a PNG of a wrong size in its head, or a damaged one."""
     width, height = random.choice(((60_000, 60_000), (1, 2_000_000), (0, 0), (8, 8)))
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     rows = zlib.compress(bytes(random.choice((100, 3_000_000))))
@@ -185,7 +180,7 @@ def _images(port: int, random: Random) -> str:
     content += _chunk(b"IEND", b"")
     if random.random() < 0.5:
         content = mutate(content, random)
-    return _answered(port, request("/caption", content, "image/png"))
+    return request("/caption", content, "image/png")
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:
@@ -211,13 +206,19 @@ def _slow_clients(port: int, random: Random) -> str:
     return ""
 
 
+def _sent(made: Callable[[Random], bytes]) -> Callable[[int, Random], str]:
+    return lambda port, random: _answered(port, made(random))
+
+
 KINDS: dict[str, Callable[[int, Random], str]] = {
-    "wrong values": _wrong_values,
-    "broken bodies": _broken_bodies,
-    "broken heads": _broken_heads,
-    "deep bodies": _deep_bodies,
-    "files": _files,
-    "images": _images,
+    "wrong values": _sent(_wrong_values),
+    "broken bodies": _sent(_broken_bodies),
+    "broken heads": lambda port, random: _answered(
+        port, mutate(_wrong_values(random), random), 0.5
+    ),
+    "deep bodies": _sent(_deep_bodies),
+    "files": _sent(_files),
+    "images": _sent(_images),
     "clients that leave": _gone_clients,
     "slow clients": _slow_clients,
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
-from attncli.scoring.translations import BleuTokenizer
+from attncli.scoring.score import BleuTokenizer
 from attncli.task.table import TRAINING
 from attncli.training.settings.loggers import LOGGERS
 from models.core.config import MAX_SEED, AttentionLossConfig, ModelConfig

@@ -59,6 +59,7 @@ CUE = "1\n00:01,000 --> 00:02,000\n{}\n"
         ("srt", CUE.format("♪ HEY, JUDE ♪")),
         ("srt", CUE.format("[SIGHS] YES. [COUGHS]")),
         ("srt", CUE.format("[SIGHS\nLOUDLY]")),
+        ("srt", CUE.format("A").replace("02,000", "02:000")),  # a time with a mistake
         ("markdown", "# A *B* #"),
         ("markdown", "A [B](http://c.d 'e') F"),
         ("markdown", "![A CAT](cat.png)"),
@@ -155,9 +156,14 @@ def test_what_is_left_of_markdown_is_listed() -> None:
     assert kinds("markdown", content) == found
 
 
+TIMES = "<tt xml:lang='{}'><p>{} <span xml:lang='fr'>b <span>c</span></span> {}</p></tt>"
+
+
 @pytest.mark.parametrize(
     ("source", "page", "done"),
     [
+        ("en", TIMES.format("en", "a", "d"), TIMES.format("de", "A", "D")),
+        ("auto", TIMES.format("", "a", "d"), TIMES.format("de", "A", "D")),
         ("en", "<p>a <i lang=fr>b</i> c", "<p>A <i lang=fr>b</i> C"),
         ("en", "<p lang=fr>b<p lang=en-GB>c", "<p lang=fr>b<p lang=de>C"),
         ("", "<html lang=en><p lang=fr>b<p>c", "<html lang=de><p lang=fr>b<p>C"),
@@ -167,7 +173,8 @@ def test_what_is_left_of_markdown_is_listed() -> None:
     ],
 )
 def test_words_in_another_language_stay(source: str, page: str, done: str) -> None:
-    assert in_capitals("html", page, source=source, to="de") == done
+    name = "xml" if page.startswith("<tt") else "html"
+    assert in_capitals(name, page, source=source, to="de") == done
 
 
 def test_a_line_with_an_arrow_begins_a_cue() -> None:

@@ -241,10 +241,14 @@ def test_spreadsheets_keep_their_values() -> None:
         cell.addElement(P(text=text))
         row.addElement(cell)
     table = Table(name="prices")
+    table.addElement(TableRow(numberrowsrepeated="27"))
+    row.insertBefore(TableCell(numbercolumnsrepeated="26"), row.firstChild)
     table.addElement(row)
     document.spreadsheet.addElement(table)
     content = saved(document)
-    changed = unpacked(in_capitals(read_document(content, "odt", DocumentOptions())))
+    found = read_document(content, "odt", DocumentOptions())
+    assert found.places == ("sheet prices, cell AA28", "sheet prices, cell AB28")
+    changed = unpacked(in_capitals(found))
     before = unpacked(content)["content.xml"]
     assert canonical(changed["content.xml"]) == canonical(before.replace(b"red car", b"RED CAR"))
 

@@ -145,14 +145,16 @@ ENDS = {ONE: "</trans-unit></file></xliff>", SECOND: "</segment></unit></file></
         (ONE, "", "a b. c", f"{SEGMENTS}<target><mrk>x</mrk></target>", ""),
         (SECOND, "", f"a {FIXED}", "", f"<target>A {FIXED}</target>"),
         (SECOND, " state='initial'", "a", "<target>a</target>", "<target>A</target>"),
+        (SECOND, " state='initial'", "a", "", "<target>A</target>"),
+        (SECOND, " state='reviewed'", "a", "", "<target>A</target>"),
     ],
 )  # fmt: skip
 def test_a_unit_of_xliff_gets_a_target_as_its_source_is_written(
     form: str, attributes: str, source: str, before: str, after: str
 ) -> None:
-    after = after or before
+    after, done = after or before, attributes.replace("'initial'", '"translated"')
     content = form.format(attributes, source, before) + ENDS[form]
-    assert in_capitals("xml", content) == form.format(attributes, source, after) + ENDS[form]
+    assert in_capitals("xml", content) == form.format(done, source, after) + ENDS[form]
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,14 @@ from attncli.faithful.fit import Fitting, fitted
         ("Help!! Come!", "Hilfe!", "Hilfe!"),  # another number of runs
         ("No!", "Nein!", "Nein!"),
         ("Why? Go!", "¿Por qué? ¡Ve!", "¿Por qué? ¡Ve!"),
+        ('(He said "no".)', '(Er sagte "nein".', '(Er sagte "nein".)'),
+        ('Type "exit".', "Tapez « exit.", "Tapez « exit »."),
+        ('"No!"', "„Nein!", "„Nein!“"),
+        ('"A" and (b)', '"A und (b)', '"A und (b)'),  # another pair is open
+        ('It is 27"', 'Es ist 27"', 'Es ist 27"'),
     ],
 )
-def test_runs_of_signs_are_as_long_as_in_the_source(
+def test_signs_are_as_many_as_in_the_source_and_in_pairs(
     source: str, output: str, expected: str
 ) -> None:
     form = Fitting(ends=True, capitals=True, is_small=lambda word: True)

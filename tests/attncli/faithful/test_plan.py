@@ -99,7 +99,7 @@ def test_apostrophes_are_straight_and_accents_composed_for_the_model(text: str, 
 
 def test_text_between_tags_is_composed_and_tags_stay_as_they_are() -> None:
     tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
-    plan = Plan.of(Line(1, tagged), Upper(), USUAL, tags=True)
+    plan = Plan.of(Line(1, tagged), Upper(), USUAL.plan, tags=True)
     assert plan.pieces == ("Sch\u00f6n ist das M\u00e4dchen.",)
     assert plan.tagged and [tag.at for tag in plan.tagged.tags] == [0, 5, 10, 21]
     assert plan.tagged.tags[2].raw == "<a href='u\u0308'>"
@@ -134,7 +134,7 @@ def test_an_input_without_letters_is_reported(
 
 def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
     def plan(text: str) -> Plan:
-        return Plan.of(Line(1, text), Upper(), USUAL, tags=True)
+        return Plan.of(Line(1, text), Upper(), USUAL.plan, tags=True)
 
     assert plan("600").copied and plan("<td><b>600</b></td>").copied and plan("{n} 12").copied
     assert plan("it\u2019s  a\u00a0dog ").texts == ["it's a dog"]
@@ -237,9 +237,9 @@ def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
 def test_a_line_with_a_term_of_the_glossary_is_translated_sentence_by_sentence() -> None:
     model = Upper()
     line = Line(1, "The dog sees. The old cat sleeps.")
-    assert Plan.of(line, model, USUAL).texts == [line.text]
+    assert Plan.of(line, model, USUAL.plan).texts == [line.text]
     model.glossary = Glossary((Term("cat", "Kater"),))
-    assert Plan.of(line, model, USUAL).texts == ["The dog sees.", "The old cat sleeps."]
+    assert Plan.of(line, model, USUAL.plan).texts == ["The dog sees.", "The old cat sleeps."]
 
 
 class Echo(Upper):
@@ -271,7 +271,7 @@ def test_a_model_that_copies_gives_the_line_whatever_it_is() -> None:
         text = "so " + ("".join(words) if number % 3 else " ".join(words)) + " it"
         model = Echo(random.choice([0, 3, 32]))
         options = TranslateOptions(keep_tags=bool(number % 2))
-        plan = Plan.of(Line(1, text), model, options, tags=bool(number % 2))
+        plan = Plan.of(Line(1, text), model, options.plan, tags=bool(number % 2))
         assert not model.unknown_characters("".join(plan.texts)) or plan.copied or plan.tagged
         result = model.echo(plan)
         if plan.tagged and plan.tagged.tags:

@@ -1,42 +1,17 @@
-"""Exact match, error rate and ROUGE equal their definitions, computed the slow way."""
+"""Scores of sequences, labels and links equal their definitions, counted by hand."""
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
+from attncli.data.alignments import PairLinks
 from attncli.scoring.caption_metrics import rouge_l, rouge_n, rouge_words
-from attncli.scoring.sequences import common_subsequence, edit_distance, error_rate, exact_match
+from attncli.scoring.sequences import error_rate, exact_match, score_alignments, score_labels
 
-
-def slow_edit_distance(one: str, other: str) -> int:
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        above, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
-            cost = min(row[j] + 1, row[j - 1] + 1, above + (a != b))
-            above, row[j] = row[j], cost
-    return row[-1]
-
-
-def slow_common_subsequence(one: str, other: str) -> int:
-    row = [0] * (len(other) + 1)
-    for a in one:
-        above = 0
-        for j, b in enumerate(other, 1):
-            found = above + 1 if a == b else max(row[j], row[j - 1])
-            above, row[j] = row[j], found
-    return row[-1]
-
-
-def test_bit_parallel_distances_equal_dynamic_programming() -> None:
-    rng = random.Random(3)
-    sizes = [0, 1, 2, 5, 63, 64, 65, 130]
-    for _ in range(400):
-        one, other = ("".join(rng.choices("abcd", k=rng.choice(sizes))) for _ in range(2))
-        assert edit_distance(one, other) == slow_edit_distance(one, other), (one, other)
-        assert common_subsequence(one, other) == slow_common_subsequence(one, other), (one, other)
+GOLD = ["a", "a", "a", "b", "b", "c"]
+FOUND = ["a", "a", "b", "b", "c", "c"]
+SURE = frozenset({(0, 0), (1, 2)})
+LINKS = PairLinks(SURE, SURE | {(1, 1)})
 
 
 def test_exact_match_counts_any_reference() -> None:
@@ -71,3 +46,55 @@ def test_rouge_n_is_f1_of_common_ngrams_of_the_best_reference() -> None:
     assert rouge_n(["a a a"], [["a a"]], 1) == pytest.approx(100 * 2 * 2 / (3 + 2))  # clipped
     assert rouge_n([output, "x"], [[output], ["y"]], 2) == pytest.approx(50)
     assert rouge_n(["x", ""], [["x"], ["x"]], 2) == 0  # no pairs
+
+
+def test_scores_equal_those_counted_by_hand() -> None:
+    scores = score_labels(FOUND, GOLD)
+    a, b, c = scores.labels
+    assert scores.accuracy == pytest.approx(100 * 4 / 6) and scores.texts == 6
+    assert a.precision == 100 and a.recall == pytest.approx(200 / 3)
+    assert (b.precision, b.recall, b.f1) == (50, 50, 50)
+    assert (c.precision, c.recall) == (50, 100)
+    assert scores.macro_f1 == pytest.approx((80 + 50 + 200 / 3) / 3)
+    assert scores.confusion == ((2, 1, 0), (0, 1, 1), (0, 0, 1))
+
+
+def test_decomposed_labels_are_right() -> None:
+    scores = score_labels(["cafe\u0301", "b"], ["caf\u00e9", "b"])
+    assert scores.accuracy == 100
+    assert [counts.label for counts in scores.labels] == ["b", "caf\u00e9"]
+
+
+def test_a_missing_prediction_is_wrong_and_a_label_of_its_own() -> None:
+    scores = score_labels(["a", ""], ["a", "a"])
+    assert scores.accuracy == 50
+    assert [counts.label for counts in scores.labels] == ["", "a"]
+    assert scores.labels[0].precision == scores.labels[0].recall == 0
+
+
+def test_ranks_of_the_gold_labels_give_hits_and_the_mean_reciprocal_rank() -> None:
+    scores = score_labels(["a", "a", "b", "b"], ["a", "b", "b", "c"], [1, 2, 1, 0])
+    assert [scores.hits(first) for first in (1, 2, 10)] == [50, 75, 75]
+    assert scores.mrr == pytest.approx(100 * (1 + 1 / 2 + 1 + 0) / 4)
+
+
+def test_scores_of_links_by_hand() -> None:
+    found = frozenset({(0, 0), (1, 1), (2, 2)})  # sure, possible, wrong
+    scores = score_alignments("x", [found], [LINKS])
+    assert scores.precision == pytest.approx(2 / 3) and scores.recall == pytest.approx(1 / 2)
+    assert scores.error_rate == pytest.approx(1 - (1 + 2) / (3 + 2))
+    assert scores.f == pytest.approx(2 / (3 / 2 + 2)) and scores.links == 3
+
+
+def test_sums_are_over_the_corpus_not_means_of_sentences() -> None:
+    found = [frozenset({(0, 0)}), frozenset({(5, 5)})]
+    scores = score_alignments("x", found, [LINKS, PairLinks(frozenset())])
+    assert scores.precision == pytest.approx(1 / 2) and scores.recall == pytest.approx(1 / 2)
+    assert scores.error_rate == pytest.approx(1 - (1 + 1) / (2 + 2))
+
+
+def test_the_gold_itself_has_no_error_nor_has_a_part_that_is_sure() -> None:
+    assert score_alignments("x", [LINKS.sure], [LINKS]).error_rate == 0
+    assert score_alignments("x", [LINKS.possible], [LINKS]).error_rate == 0
+    nothing = score_alignments("x", [frozenset()], [LINKS])
+    assert (nothing.error_rate, nothing.recall, nothing.f) == (1, 0, 0)

@@ -68,7 +68,7 @@ def test_a_way_of_writing_that_training_has_seen_is_not_changed(name: str, text:
     assert of(*PLAIN * 60, text) == PrepareConfig()  # one line of very many
     model = Upper()
     model.prepare = found
-    plan = Plan.of(Line(1, text), model, USUAL)
+    plan = Plan.of(Line(1, text), model, USUAL.plan)
     assert plan.texts == [text] and not plan.copied and not plan.capitals
 
 

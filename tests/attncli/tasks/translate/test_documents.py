@@ -98,6 +98,7 @@ def test_windows_1252_is_read_with_one_remark(
         ("a.csv", ("--column", "text", "--nbest", "2"), "a document has one output"),
         ("a.csv", ("--column", "text", "--align"), "a document has one output"),
         ("a.jsonl", ("--field", "a", "-s", "input.keep=b"), "cannot be combined"),
+        ("a.srt", ("--into", "b.srt"), "the input is srt, and this is for json, arb"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(
@@ -142,16 +143,6 @@ def test_an_output_named_for_another_format_is_refused(
     assert run(words) == bool(said)
     assert said in capsys.readouterr().err
     assert (tmp_path / output).exists() != bool(said)
-
-
-def test_only_what_the_other_file_lacks_is_translated(tmp_path: Path) -> None:
-    source, into = tmp_path / "en.json", tmp_path / "de.json"
-    source.write_text('{"a": "a dog", "b": "a cat"}\n', "utf-8")
-    into.write_text('{"b": "eine Katze", "a": ""}', "utf-8")
-    assert run(["translate", "-m", "upper", "-i", str(source), "--into", str(into)]) == 0
-    assert into.read_text("utf-8") == '{"b": "eine Katze", "a": "A DOG"}'
-    (tmp_path / "a.srt").write_bytes(SRT)
-    assert translate(tmp_path / "a.srt", "--into", str(into)) == 2
 
 
 def test_a_translation_that_fails_a_check_is_left_out_or_flagged() -> None:
@@ -244,6 +235,9 @@ POT = (
     'msgid "caf\u00e9"\nmsgid_plural "a dog"\nmsgstr[0] "{}"\nmsgstr[1] "{}"\n'
 )
 XML = "<?xml version='1.0' encoding='{}'?><resources><string name='a'>{}</string></resources>"
+PLURALS = '{}\n\nmsgid "a dog"\nmsgid_plural "dogs"\nmsgstr[0] "{}"\nmsgstr[1] "{}"\n'
+PLAIN = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"'
+FORMS = f'{PLAIN}\n"Plural-Forms: nplurals=2; plural=(n > 1);\\n"'
 UNITS = (
     "<xliff version='2.0' trgLang='{}'><file id='a'><unit id='1'><segment><source>a</source>"
     "<target>x</target></segment></unit></file></xliff>"
@@ -264,6 +258,12 @@ UNITS = (
             POT.format("fr", "ISO-8859-2", "2", "(n != 1)", "", "ő"),
             "iso-8859-2",
             POT.format("fr", "UTF-8", "2", "(n != 1)", "CAFÉ", "ő"),
+        ),
+        (
+            "a.po",
+            PLURALS.format(PLAIN, "", ""),
+            "utf-8",
+            PLURALS.format(FORMS, "A DOG", "DOGS"),
         ),
         (
             "a.xml",

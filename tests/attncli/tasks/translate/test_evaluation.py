@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import sacrebleu
@@ -13,7 +13,7 @@ from sacrebleu.significance import PairedTest, Result
 
 from attncli.data.corpus import read_pairs
 from attncli.scoring import translations as scoring
-from attncli.scoring.score import System
+from attncli.scoring.score import BleuTokenizer, System
 from attncli.scoring.translations import EvaluationSet, Scoring
 from attncli.translate import engine as engines
 from attncli.translate.engine import TranslateOptions
@@ -110,8 +110,7 @@ def test_case_and_tokenizer_are_a_choice() -> None:
 
 
 def test_the_tokenizers_are_those_of_sacrebleu() -> None:
-    offered = scoring.BleuTokenizer.__args__  # type: ignore[attr-defined]
-    assert set(offered) <= set(BLEU.TOKENIZERS)
+    assert set(get_args(BleuTokenizer)) <= set(BLEU.TOKENIZERS)
 
 
 def test_intervals_and_comparison_with_the_first_system() -> None:
