@@ -1,0 +1,91 @@
+"""The protocol between a task and the doors: command, service, Python, bulk job, evaluation.
+
+    runner = TranslateRunner.open(models, options)
+    for results in runner.run(chunks): ...
+
+A runner has the models of a task and its options. Every door is written once over this class, for
+all tasks, and calls nothing below it; so an input has the same output behind every door.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Runner(ABC, Generic[Item, Result]):
+    """Opened models of a task, with options. `run` is the only way from inputs to results."""
+
+    task: ClassVar[str]  # its row in attncli.task.table
+    doing: ClassVar[str]  # label of the progress: "translating"
+    unit: ClassVar[str]  # noun of an input: "sentence"
+    into: ClassVar[str]  # name of a result in tables and JSON: "translation"
+    options_of: ClassVar[Any]  # class of the options
+
+    model: Any  # of models/engines; of an ensemble: all together
+    options: Any
+    on_batch: Callable[[int, int], None] = staticmethod(lambda done, total: None)
+    """Called after each batch of a chunk with the number of its texts that are done, and of all."""
+
+    @classmethod
+    @abstractmethod
+    def open(cls, models: Sequence[Path], options: Any) -> Self:
+        """Open models, or the model in the box without any; choose the engine.
+
+        Raises ModelError for models that do not suit the task or the options.
+        """
+
+    @classmethod
+    @abstractmethod
+    def of(cls, model: Any, options: Any) -> Self:
+        """Return the runner of a model that is in memory, with the settings of the options."""
+
+    @classmethod
+    @abstractmethod
+    def item(cls, value: Any, number: int) -> Item:
+        """Return an input from a value: a text, a pair, or the path or the bytes of a file.
+
+        number: from 1; messages name the input by it.
+        """
+
+    @abstractmethod
+    def run(
+        self, chunks: Iterable[Sequence[Item]], *, weights: bool = False
+    ) -> Iterator[list[Result]]:
+        """Compute chunks of inputs; yield results, in order, as soon as some are done.
+
+        An input that cannot be computed has a result with a note. weights: True adds attention
+        weights, which never changes the other parts of a result.
+        """
+
+    @abstractmethod
+    def rows(self, results: Sequence[Result]) -> bytes:
+        """Return the rows of results in the format of the options."""
+
+    @abstractmethod
+    def record(self, result: Result) -> dict[str, Any]:
+        """Return a result as written to JSON."""
+
+    @abstractmethod
+    def heat_map(self, result: Result) -> str:
+        """Return the attention weights of a result, drawn for a terminal; "" if it has none."""
+
+    @abstractmethod
+    def text(self, result: Result) -> str | None:
+        """Return the best output as one text; None if the input could not be computed."""
+
+    @abstractmethod
+    def notes(self, result: Result) -> Iterable[str]:
+        """Return what the user should know about a result."""
+
+    @abstractmethod
+    def failed(self, item: Item, error: str) -> Result:
+        """Return the result of an input that raised an exception."""
