@@ -82,7 +82,7 @@ def alignments(
             param_hint="'FILES...'",
         )
     mixed = len(folders) > 1
-    options = ScoredAlignOptions.of_command(locals(), mixed=mixed, scored=False, messages=console)
+    options = ScoredAlignOptions.of_command(locals(), mixed=mixed, messages=console)
     options = replace(options, given=(*options.given, "align.units"))  # words, as in the gold
     known = read_gold(gold, files or [], gold_index)
     others = [score_file(path, known) for path in hypotheses or ()]  # before torch is imported
@@ -159,7 +159,7 @@ def _scores_of_models(
         for one in found:
             if one.note:
                 options.messages.warn(f"{name}: pair {one.number}: {one.note}; no links")
-        config = runner.aligners[0].config
+        config = runner.model[0].config
         head = f"head {config.head}" if config.head else "mean of heads"
         how = [f"layer {config.layer or 'default'}", head, f"shift {config.shift}", config.extract]
         how += [f"null threshold {config.null_threshold:g}"] if config.null_threshold < 1 else []

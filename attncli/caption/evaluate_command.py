@@ -168,14 +168,14 @@ def _captioned(
                 captions.append(outcome.hypotheses[0].text)
                 rate = len(captions) / (time.perf_counter() - start)
                 advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
-        seconds, read_mode = time.perf_counter() - start, runner.captioner.read_mode
+        seconds, read_mode = time.perf_counter() - start, runner.model.read_mode
         texts = (" ".join(text.split()) for text in captions)
         shared.save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
         facts = {}
         if options.scores.attention and read_mode:
             label = f"scoring attention, {name}"
             with options.messages.progress(label, total=len(files)) as advance:
-                scores = attention_scores(runner.captioner, files, advance)
+                scores = attention_scores(runner.model, files, advance)
             facts["attention"] = {**scores._asdict(), "ratio": scores.ratio}
         yield System(name, captions, seconds, read=read_mode, facts=facts)
 

@@ -9,19 +9,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.caption.writers import CaptionedImage, frame, rendered
-from attncli.data.named_files import STDIN, SUFFIXES, ImageFile
+from attncli.caption.writers import WRITER, CaptionedImage, frame, rendered
+from attncli.data.named_files import IMAGES, STDIN, SUFFIXES, ImageFile
 from attncli.data.streams import open_output
 from attncli.jobs import loading
 from attncli.options.line_streams import NAME, PictureFiles
 from attncli.options.settings import Options
 from attncli.options.shared import ImageBatches
 from attncli.render.rows import RowLayout
-from attncli.terminal.messages import counted
+from attncli.task.runner import Models, Runner
+from attncli.terminal.messages import counted, current_screen
 from models.core.errors import ModelError
 from models.core.files import write_bytes, write_text
 from models.core.limits import IMAGE_PIXELS
@@ -65,24 +67,40 @@ class CaptionOptions(Options):
     compute: ImageBatches = option(ImageBatches, "computation")
 
 
-class CaptionRunner:
+class CaptionRunner(Runner[ImageFile, CaptionedImage]):
     """A captioner of images. `run` is the only way to captions, for commands, jobs and service."""
 
-    def __init__(
-        self, captioner: Captioner, options: CaptionOptions | None = None, *, name: str = ""
-    ) -> None:
-        """name: of the model, for pictures."""
-        self.captioner, self.options = captioner, options or CaptionOptions()
-        self.name = name
+    task = shipped = "caption"
+    doing, unit, into, options_of = "captioning", "image", "caption", CaptionOptions
+    files, fields = IMAGES, 0
+    name = ""  # of the model, for pictures
 
     @classmethod
-    def open(cls, model: Path | None, options: CaptionOptions) -> CaptionRunner:
+    def load(cls, models: Models, options: CaptionOptions) -> Captioner:
+        """Read a captioner, or that in the box without one."""
+        captioner: Captioner = loading.load(cls.task, models, options)
+        return captioner
+
+    @classmethod
+    def of(cls, model: Captioner, options: CaptionOptions) -> CaptionRunner:
+        """Return the runner of a captioner."""
+        return cls(loading.configured(cls.task, model, options), options)
+
+    @classmethod
+    def open(cls, models: Models, options: CaptionOptions) -> CaptionRunner:
         """Open a captioner, or that in the box without one."""
-        folder = chosen_model(model, "caption")
-        return cls(loading.open_model("caption", folder, options), options, name=folder.name)
+        folder = chosen_model(next(iter(loading.as_folders(models)), None), cls.task)
+        runner = super().open(folder, options)
+        runner.name = folder.name
+        return runner
+
+    @classmethod
+    def item(cls, value: str | bytes, number: int) -> ImageFile:
+        """Return an image by its path, or by the bytes of its file."""
+        return IMAGES.named(value, number)
 
     def run(
-        self, groups: Iterable[Sequence[ImageFile]], *, weights: bool = False
+        self, chunks: Iterable[Sequence[ImageFile]], *, weights: bool = False
     ) -> Iterator[list[CaptionedImage]]:
         """Caption groups of images; yield the results of at most one batch at a time.
 
@@ -91,16 +109,52 @@ class CaptionRunner:
         """
         size = self.options.compute.batch_images
         draw_hard = not self.options.attention.read_decode  # by argmax, if the mean is read
-        with ImageOpener(self.captioner, attention=weights) as opener:
+        with ImageOpener(self.model, attention=weights) as opener:
             batches, again = tee(
-                opened for group in groups for opened in opener.opened(group, size)
+                opened for group in chunks for opened in opener.opened(group, size)
             )
             shown = (
                 [each.shown for each in some if not isinstance(each, str)] for _, some in again
             )
-            captions = self.captioner.batches(shown, attention=weights)
+            captions = self.model.batches(shown, attention=weights)
             for (files, images), found in zip(batches, captions, strict=True):
                 yield _captioned(files, images, found, draw_hard, self.name)
+
+    def rows(self, results: Sequence[CaptionedImage]) -> bytes:
+        """Return the rows of some images."""
+        return rendered(results, self.layout)
+
+    @cached_property
+    def layout(self) -> RowLayout:
+        """The layout of the rows."""
+        given, several = self.options, self.model.search.nbest > 1
+        return RowLayout(
+            given.format, several, given.with_scores, self.model.read_mode, alone=given.alone
+        )
+
+    def record(self, result: CaptionedImage) -> dict[str, Any]:
+        """Return an image with its captions as written to JSON."""
+        return WRITER.record(result, self.layout)
+
+    def heat_map(self, result: CaptionedImage) -> str:
+        """Return the attention map of each word."""
+        from attncli.render.image_attention import maps_as_text
+
+        return maps_as_text(result.attention, current_screen()) if result.attention else ""
+
+    def text(self, result: CaptionedImage) -> str | None:
+        """Return the best caption."""
+        return result.caption if result.hypotheses else None
+
+    def notes(self, result: CaptionedImage) -> Iterator[str]:
+        """Yield why there is no caption, or a warning if it was cut."""
+        yield result.note
+        if result.hypotheses and result.hypotheses[0].truncated:
+            yield f"{result.file.name}: the caption was cut at its length limit {RAISED}"
+
+    def failed(self, item: ImageFile, error: str) -> CaptionedImage:
+        """Return an image without a caption."""
+        return CaptionedImage(item, (), note=error)
 
 
 class CaptionStatistics:

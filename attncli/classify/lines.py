@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.lines import ClassifiedLine
 from attncli.faithful.result import Line
@@ -15,6 +15,10 @@ from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.render.rows import InputCells, OutputCells, RowLayout, RowWriter, encoded_rows
+from attncli.render.weighted_text import weighted_text, words_in_colour
+from attncli.task.panels import WeightedText
+from attncli.task.runner import Models, Runner
+from attncli.terminal.messages import current_screen
 from models.core.settings import option
 from models.core.types import Classification, LabelProbability, WordWeight
 
@@ -46,26 +50,37 @@ class ClassifyOptions(Options):
     nbest: int = 1  # labels per line
 
 
-class ClassifyRunner:
+class ClassifyRunner(Runner[Line, ClassifiedLine]):
     """A classifier of lines. `run` is the only way to labels, for commands, jobs and service."""
 
-    def __init__(self, classifier: Classifier, options: ClassifyOptions | None = None) -> None:
-        self.classifier, self.options = classifier, options or ClassifyOptions()
+    task = shipped = "classify"
+    doing, unit, into, options_of = "classifying", "text", "label", ClassifyOptions
 
     @classmethod
-    def open(cls, model: Path | None, options: ClassifyOptions) -> ClassifyRunner:
-        """Open a classifier, or that in the box without one."""
-        return cls(loading.open_model("classify", model, options), options)
+    def load(cls, models: Models, options: ClassifyOptions) -> Classifier:
+        """Read a classifier, or that in the box without one."""
+        classifier: Classifier = loading.load(cls.task, models, options)
+        return classifier
+
+    @classmethod
+    def of(cls, model: Classifier, options: ClassifyOptions) -> ClassifyRunner:
+        """Return the runner of a classifier."""
+        return cls(loading.configured(cls.task, model, options), options)
+
+    @classmethod
+    def item(cls, value: str, number: int) -> Line:
+        """Return a line."""
+        return Line(number, value)
 
     def run(
-        self, chunks: Iterable[list[Line]], *, weights: bool = False
+        self, chunks: Iterable[Sequence[Line]], *, weights: bool = False
     ) -> Iterator[list[ClassifiedLine]]:
         """Classify chunks of lines; yield the outcomes of each chunk as soon as it is done.
 
         An empty line has no label, and the model is not called. A line that is not valid text has
         no result. weights: True adds the weight of each word.
         """
-        classifier, nbest = self.classifier, self.options.nbest
+        classifier, nbest = self.model, self.options.nbest
         for chunk in chunks:
             plans = [plan_line(line, classifier) for line in chunk]
             cut = any(len(plan.parts) > 1 for plan in plans)
@@ -80,6 +95,40 @@ class ClassifyRunner:
                 _outcome(plan, parts, classifier, nbest)
                 for plan, parts in zip(plans, found, strict=True)
             ]
+
+    def rows(self, results: Sequence[ClassifiedLine]) -> bytes:
+        """Return the labels of some lines, each row with the line ending of its text.
+
+        text: the best label, after its probability and a tab with scores; of several labels
+        ``index ||| label ||| probability``, index from 0. tsv: text, label and probability of each
+        label. jsonl: an object for each line; see `record`.
+        """
+        return encoded_rows(results, self.layout, WRITER)
+
+    @cached_property
+    def layout(self) -> RowLayout:
+        """The layout of the rows."""
+        return RowLayout(self.options.format, self.options.nbest > 1, self.options.with_scores)
+
+    def record(self, result: ClassifiedLine) -> dict[str, Any]:
+        """Return text, labels with probabilities, and words with weights or an error."""
+        return _record(result, self.layout)
+
+    def heat_map(self, result: ClassifiedLine) -> str:
+        """Return the words on the colours of their weights."""
+        return words_in_colour(weighted_text(result), current_screen())
+
+    def drawn(self, result: ClassifiedLine) -> Sequence[WeightedText]:
+        """Return the words with their weights."""
+        return [weighted_text(result)]
+
+    def text(self, result: ClassifiedLine) -> str | None:
+        """Return the best label; "" for an empty line."""
+        return None if result.result is None else result.result.label
+
+    def failed(self, item: Line, error: str) -> ClassifiedLine:
+        """Return a line without labels."""
+        return ClassifiedLine(item, None, error)
 
 
 def plan_line(line: Line, classifier: Classifier) -> Pieces:
@@ -131,21 +180,7 @@ def _joined(text: str, parts: Sequence[Classification], lengths: Sequence[int]) 
     return Classification(text, labels, tuple(words), tuple(map(tuple, heads)))
 
 
-# Labels of lines as text, TSV or JSON lines: their cells and records.
-#
-# - ``text``: the best label of each line; with scores, its probability and a tab precede it. With
-#   ``--nbest`` above 1: ``index ||| label ||| probability``, index from 0.
-# - ``tsv``: text, label and probability of each label.
-# - ``jsonl``: one object per line: text, labels with their probabilities, words and weights if the
-#   attention was requested, and an error if the line was not classified.
-
-
 DIGITS = 4
-
-
-def rendered(outcomes: Sequence[ClassifiedLine], layout: RowLayout) -> bytes:
-    """Return the rows of some lines as UTF-8, each with the line ending of its text."""
-    return encoded_rows(outcomes, layout, WRITER)
 
 
 def _cells(outcome: ClassifiedLine, layout: RowLayout) -> InputCells:

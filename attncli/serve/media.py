@@ -16,12 +16,13 @@ from attncli.caption.writers import CaptionedImage
 from attncli.classify.languages import judged
 from attncli.classify.lines import UNKNOWN
 from attncli.data.lines import ClassifiedLine
+from attncli.data.named_files import ImageFile
 from attncli.documents.document import MARKUP
 from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described
 from attncli.render.sound_attention import sound_maps, spectrogram_url
 from attncli.serve.catalogue import CAPTION, CLASSIFY, DOCUMENT_TIMES, TRANSCRIBE, name_of
-from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
+from attncli.serve.models import Job
 from attncli.serve.requests import FALSE, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from models.core.errors import ModelError
@@ -37,7 +38,7 @@ async def caption(request: Request) -> Response:
     call = await call_of(request)
     given = call.given
     nbest = max(1, given.number("nbest", 1, MOST_CAPTIONS))
-    job = CaptionJob(nbest, given.flag("attention", True), given.read_mode())
+    job = call.job(CAPTION, nbest=nbest, weights=given.flag("attention", True))
     image = next(filter(None, given.files.values()), b"")
     if not image:
         raise invalid("no image; send its bytes as the body, or as the field `file` of a form")
@@ -49,11 +50,11 @@ async def caption(request: Request) -> Response:
     return JSONResponse(answer)
 
 
-async def captioned(call: Call, image: bytes, model: str, job: CaptionJob) -> Any:
+async def captioned(call: Call, image: bytes, model: str, job: Job) -> Any:
     """Return the captions of an image. Raises RequestError if it cannot be read."""
     name = call.service.catalogue.model(model, CAPTION).name
     await asyncio.to_thread(check_pixels, image, call.service.options.max_pixels * 10**6)
-    [outcome] = await call.run(name, job, [image])
+    [outcome] = await call.run(name, job, [ImageFile("the image", image)])
     return outcome
 
 
@@ -115,8 +116,8 @@ async def classify(request: Request) -> Response:
     call = await call_of(request)
     given, texts = call.given, call.texts()
     model = call.service.catalogue.model(given.text("model", ""), CLASSIFY)
-    nbest = given.number("nbest", 5, MOST_LABELS)
-    job = ClassifyJob(max(1, nbest), given.flag("attention", True), given.read_mode())
+    nbest = max(1, given.number("nbest", 5, MOST_LABELS))
+    job = call.job(CLASSIFY, nbest=nbest, weights=given.flag("attention", True))
     found = await call.run(model.name, job, [" ".join(text.split()) for text in texts])
     return call.answer([_record(outcome) for outcome in found])
 
@@ -141,7 +142,7 @@ async def detected(
         raise RequestError(400, f"{AUTO} is not supported: no model recognises languages here")
     texts = [MARKUP.sub(" ", text) for text in texts]
     shown = [" ".join(text[:READ].split()) for text in texts]
-    outcomes = await call.run(IDENTIFIER, ClassifyJob(nbest=MOST_LABELS), shown)
+    outcomes = await call.run(IDENTIFIER, Job.of(CLASSIFY, nbest=MOST_LABELS), shown)
     ranked = judged(texts, [_shares(outcome, candidates) for outcome in outcomes])
     found = [[Detected(a, round(100 * b, 1)) for a, b in shares.items()] for shares in ranked]
     return [
@@ -191,7 +192,8 @@ async def transcribe(request: Request) -> Response:
     """Transcribe the recording in the body, or in the field `file` of a form."""
     call = await call_of(request)
     given = call.given
-    job = TranscribeJob(given.flag("attention"), given.text("language", ""), given.read_mode())
+    language, weights = given.text("language", ""), given.flag("attention")
+    job = call.job(TRANSCRIBE, align=True, source=language, weights=weights)
     found = await transcribed(call, given.text("model", ""), job)
     return JSONResponse(record(found))
 
@@ -215,7 +217,7 @@ async def transcriptions(request: Request) -> Response:
     if not {*parts} <= {*GRANULARITIES}:
         raise invalid(f"timestamp_granularities[]; expected {' or '.join(GRANULARITIES)}")
     language = given.text("language", "")
-    found = await transcribed(call, model, TranscribeJob(language=language))
+    found = await transcribed(call, model, Job.of(TRANSCRIBE, align=True, source=language))
     if format == "json":
         return JSONResponse({"text": found.text})
     if format == "verbose_json":
@@ -226,14 +228,15 @@ async def transcriptions(request: Request) -> Response:
     return PlainTextResponse(rendered(found, format, alone=True))
 
 
-async def transcribed(call: Call, model: str, job: TranscribeJob) -> Any:
+async def transcribed(call: Call, model: str, job: Job) -> Any:
     """Return the transcribed recording. Raises RequestError if it cannot be read."""
     content = next(filter(None, call.given.files.values()), b"")
     if not content:
         raise invalid("no recording; send its bytes as the body, or as the field `file` of a form")
     name = call.service.catalogue.model(model, TRANSCRIBE).name
     await asyncio.to_thread(check_seconds, content)
-    pieces = call.service.results(name, job, [content], DOCUMENT_TIMES)
+    file = ImageFile("the recording", content)
+    pieces = call.service.results(name, job, [file], DOCUMENT_TIMES)
     [found] = await call.gather(pieces)
     if found.transcript is None:
         raise invalid(found.note)

@@ -94,7 +94,7 @@ def _transcribed(
     runner = TranscribeRunner.open(folder, options)
     texts, start, faults = [], time.perf_counter(), 0
     with options.messages.progress(f"transcribing, {folder.name}", total=len(rows)) as advance:
-        for result in runner.run(files):
+        for [result] in runner.run([files]):
             if result.note:
                 options.messages.warn(result.note)
                 faults += 1

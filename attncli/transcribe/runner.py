@@ -2,65 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from attncli.data.named_files import ImageFile
+from attncli.data.named_files import RECORDINGS, ImageFile
 from attncli.data.streams import open_output
 from attncli.jobs import loading
 from attncli.options.line_streams import PictureFiles
-from attncli.options.settings import Options
 from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
-from attncli.render.transcripts import TranscribedFile
+from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
+from attncli.task.runner import Models, Runner
 from attncli.terminal.messages import Messages, current_screen
+from attncli.transcribe.command import TranscribeOptions
 from models.core.errors import InputError, ModelError
 from models.engines.transcriber import NamedRecording, Transcriber
 from models.signals.recordings import Channel, channel_count, read_sound, shortfall
 
 
-class TranscribeRunner:
+class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
     """A model of speech. `run` is the only way to transcripts, for commands, jobs and service."""
 
-    def __init__(self, transcriber: Transcriber) -> None:
-        self.transcriber = transcriber
+    task = shipped = "transcribe"
+    doing, unit, into, options_of = "transcribing", "recording", "text", TranscribeOptions
+    files, fields, formats = RECORDINGS, 0, ("text", "tsv", "jsonl", "ctm")
 
     @classmethod
-    def open(cls, model: Path | None, options: Options) -> TranscribeRunner:
-        """Open a model, or that in the box without one."""
-        transcriber = loading.open_model("transcribe", model, options)
-        transcriber.vad = bool(options.of("transcribe").get("vad"))
-        return cls(transcriber)
+    def load(cls, models: Models, options: TranscribeOptions) -> Transcriber:
+        """Read a model, or that in the box without one."""
+        transcriber: Transcriber = loading.load(cls.task, models, options)
+        return transcriber
+
+    @classmethod
+    def of(cls, model: Transcriber, options: TranscribeOptions) -> TranscribeRunner:
+        """Return the runner of a model."""
+        model = loading.configured(cls.task, model, options)  # a copy
+        model.vad = options.transcribe.vad
+        return cls(model, options)
+
+    @classmethod
+    def item(cls, value: str | bytes, number: int) -> ImageFile:
+        """Return a recording by its path, or by the bytes of its file."""
+        return RECORDINGS.named(value, number)
 
     def run(
-        self,
-        files: Iterable[ImageFile],
-        *,
-        times: bool = False,
-        weights: bool = False,
-        channels: bool = False,
-    ) -> Iterator[TranscribedFile]:
-        """Transcribe recordings, in order.
-
-        times: of words; weights: times and attention. channels: each has a result of its own.
-        """
+        self, chunks: Iterable[Sequence[ImageFile]], *, weights: bool = False
+    ) -> Iterator[list[TranscribedFile]]:
+        """Transcribe recordings, in order; yield them one by one. weights: times and attention."""
+        channels = self.options.channels
+        times = self.options.align or self.options.format in TIMED
         waiting: list[tuple[ImageFile, int]] = []  # recordings that have no result yet; channel
 
         def named() -> Iterator[NamedRecording]:
-            for file in files:
+            for file in chain.from_iterable(chunks):
                 for channel in range(1, _count(file) + 1) if channels else (0,):
                     waiting.append((file, channel))
                     yield file.name, partial(_content, file, channel)
 
-        for found in self.transcriber.stream(named(), times=times, attention=weights):
+        for found in self.model.stream(named(), times=times, attention=weights):
             file, channel = waiting.pop(0)
             if isinstance(found, ModelError):
-                yield TranscribedFile(file.name, None, str(found), channel=channel)
+                yield [TranscribedFile(file.name, None, str(found), channel=channel)]
             else:
                 remark = "" if channel > 1 else shortfall(file.content(), file.name)
-                yield TranscribedFile(file.name, found, remark=remark, channel=channel)
+                yield [TranscribedFile(file.name, found, remark=remark, channel=channel)]
+
+    def rows(self, results: Sequence[TranscribedFile]) -> bytes:
+        """Return the rows of some recordings."""
+        given = self.options
+        return b"".join(
+            rendered(one, given.format, alone=given.alone, align=given.align) for one in results
+        )
+
+    def record(self, result: TranscribedFile) -> dict[str, Any]:
+        """Return a recording with its transcript as written to JSON."""
+        return record(result, align=self.options.align)
+
+    def heat_map(self, result: TranscribedFile) -> str:
+        """Return the strips of attention over time."""
+        maps = sound_maps(result.transcript) if result.transcript else []
+        return strips(maps, current_screen())
+
+    def text(self, result: TranscribedFile) -> str | None:
+        """Return the transcript."""
+        return None if result.note else result.text
+
+    def failed(self, item: ImageFile, error: str) -> TranscribedFile:
+        """Return a recording without a transcript."""
+        return TranscribedFile(item.name, None, error)
 
 
 def _count(file: ImageFile) -> int:
@@ -121,9 +153,3 @@ def _sound(file: TranscribedFile, messages: Messages) -> bytes:
     except ModelError as error:
         messages.warn(str(error))
         return b""
-
-
-def shown(file: TranscribedFile) -> bytes:
-    """Return the strips of a recording for the terminal."""
-    maps = sound_maps(file.transcript) if file.transcript else []
-    return strips(maps, current_screen()).encode("utf-8", "replace")

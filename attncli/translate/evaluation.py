@@ -176,7 +176,7 @@ def _translated(
         for note in system.notes:
             options.messages.warn(f"{name}: {note}")
         save_outputs(save, name, system.hypotheses)
-        yield system._replace(read=runner.translator.read_mode)
+        yield system._replace(read=runner.model.read_mode)
 
 
 def translation_scores(systems: Sequence[System], references: int, *, json: bool = False) -> str:

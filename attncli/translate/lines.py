@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def translate_lines(
-    chunks: Iterable[list[Line]],
+    chunks: Iterable[Sequence[Line]],
     translator: TextTranslator,
     *,
     options: TranslateOptions,
     aligner: AlignTranslations | None = None,
-    languages: Callable[[list[Line]], list[str]] | None = None,
+    languages: Callable[[Sequence[Line]], list[str]] | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[list[TranslatedLine]]:
     """Translate chunks of lines; yield the results of each chunk as soon as it is done.
@@ -81,14 +81,14 @@ JOINED = ("parts", "checks", "stand_ins")  # fields with an entry for each part 
 
 
 def by_line(
-    chunks: Iterable[list[Line]],
+    chunks: Iterable[Sequence[Line]],
     translate: Callable[[Iterable[list[Line]]], Iterator[list[TranslatedLine]]],
 ) -> Iterator[list[TranslatedLine]]:
     """Translate chunks of texts that may have line ends inside; yield the outcome of each text.
 
     Each line is translated as a text of its own, and the line ends stay.
     """
-    texts: list[list[Line]] = []
+    texts: list[Sequence[Line]] = []
 
     def divided() -> Iterator[list[Line]]:
         for chunk in chunks:

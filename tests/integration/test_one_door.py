@@ -17,7 +17,8 @@ import pytest
 from PIL import Image
 
 import attncli
-from attncli.serve.models import CaptionJob, ClassifyJob, ServedModel
+from attncli.data.named_files import ImageFile
+from attncli.serve.models import Job, ServedModel
 from attncli.translate.dev import DevTexts
 from models.networks.bundle import read
 from models.storage.installed import BOX, is_bundle
@@ -202,8 +203,8 @@ def test_an_image_has_one_caption(
         assert [found.text + "\n" for found in model.caption(given)] == expected
     pil = [Image.open(path) for path in pictures if path.stem != "large"]
     assert [found.text + "\n" for found in model.caption(pil)] == [expected[n] for n in (0, 1, 3)]
-    served = CaptionJob(nbest=7).run(
-        ServedModel(soft_captioner), [p.read_bytes() for p in pictures]
+    served = Job.of("caption", nbest=7, weights=True).run(
+        ServedModel(soft_captioner), [ImageFile("an image", p.read_bytes()) for p in pictures]
     )
     assert [found.caption + "\n" for found in served] == expected
     (tmp_path / "gold.tsv").write_text("".join(f"{p.name}\ta dog\n" for p in pictures))
@@ -232,7 +233,7 @@ def test_a_text_has_one_label(
     model: Any = attncli.load(toy_classifier)
     assert [found.label for found in model.classify(TEXTS)] == expected
     assert [model.classify(text, attention=False).label for text in TEXTS] == expected
-    served = ClassifyJob(nbest=2, attention=True).run(ServedModel(toy_classifier), TEXTS)
+    served = Job.of("classify", nbest=2, weights=True).run(ServedModel(toy_classifier), TEXTS)
     assert [found.result.label if found.result else "" for found in served] == expected
     (tmp_path / "gold.tsv").write_text("".join(f"colour\t{t}\n" for t in TEXTS if t), "utf-8")
     saved = tmp_path / "saved"

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from attncli.bulk import run, work
-from attncli.bulk.job import BulkJob, results_of
-from attncli.bulk.run import part_name, read_part, write_part
-from attncli.bulk.shards import Shard, ShardResult
 from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
+from attncli.jobs import bulk_run, bulk_work
+from attncli.jobs.bulk_job import BulkJob, results_of
+from attncli.jobs.bulk_run import part_name, read_part, write_part
+from attncli.jobs.bulk_shards import Shard, ShardResult
 from attncli.shell import app
 from models.core.errors import ResourceError
 from tests.attncli.bulk import in_process
@@ -126,7 +126,7 @@ def test_a_finished_job_is_not_repeated(
     out = tmp_path / "out"
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     with monkeypatch.context() as context:
-        context.setattr(work, "process", None)  # a call would fail
+        context.setattr(bulk_work, "process", None)  # a call would fail
         assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     out.write_bytes(b"changed")
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
@@ -149,10 +149,10 @@ def test_finished_parts_are_not_processed_again(
         write_part(path, part)
         written.append(part.number)
 
-    monkeypatch.setattr(run, "write_part", limited)
+    monkeypatch.setattr(bulk_run, "write_part", limited)
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert not out.exists()
-    monkeypatch.setattr(run, "write_part", write_part)
+    monkeypatch.setattr(bulk_run, "write_part", write_part)
     seen: list[int] = []
 
     def watched(*job: Any) -> Iterator[ShardResult]:
@@ -160,7 +160,7 @@ def test_finished_parts_are_not_processed_again(
             seen.append(part.number)
             yield part
 
-    monkeypatch.setattr(work, "process", watched)
+    monkeypatch.setattr(bulk_work, "process", watched)
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert out.read_bytes() == expected
     assert sorted([*seen, *written]) == list(range(6))
@@ -207,12 +207,13 @@ def test_a_broken_job_loses_nothing(
 
 
 class Uppercase:
-    """A task that fails on a word, and on more than one record with it."""
+    """A runner that fails on a word, and on more than one record with it."""
 
-    def run(self, records: list[str]) -> list[str]:
-        if "bad" in records:
-            raise RuntimeError("out of memory")
-        return [record.upper() for record in records]
+    def run(self, chunks: list[list[str]]) -> Iterator[list[str]]:
+        for records in chunks:
+            if "bad" in records:
+                raise RuntimeError("out of memory")
+            yield [record.upper() for record in records]
 
     def failed(self, record: str, error: str) -> str:
         return f"{record}: {error}"

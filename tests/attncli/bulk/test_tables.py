@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.bulk import BatchMapper
+from attncli.interface.bulk import BatchMapper
 from attncli.shell import app
 from attncli.translate.runner import TranslateRunner
 from models.core.errors import ModelError

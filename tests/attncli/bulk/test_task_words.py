@@ -10,8 +10,8 @@ from pkgutil import resolve_name
 
 import pytest
 
-from attncli.bulk.job import MODELS, NOT_IN_BULK, bulk_task, read_job
-from attncli.task.table import BULK, TASKS
+from attncli.jobs.bulk_job import NOT_IN_BULK, BulkTask, read_job
+from attncli.task.table import RUNNERS, TASKS, find_runner
 from tests.attncli.command_line import Attn
 
 HERE = "cannot be used in a bulk job"
@@ -37,12 +37,11 @@ def with_model(words: list[str], bundle: Path) -> list[str]:
     return [words[0], "-m", str(bundle), *words[1:]]
 
 
-@pytest.mark.parametrize("name", BULK)
+@pytest.mark.parametrize("name", RUNNERS)
 def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
     parameters = set(inspect.signature(resolve_name(TASKS[name].commands[name])).parameters)
-    options = {each.name for each in fields(bulk_task(name).options)}
-    of_rows = {"set", "beam", "nbest", "format", "scores"}
-    assert parameters <= {*options, *of_rows, *MODELS, *NOT_IN_BULK}
+    options = {each.name for each in fields(find_runner(name).options_of)}
+    assert parameters <= {*options, "set", "beam", "nbest", "model", *NOT_IN_BULK}
 
 
 @pytest.mark.parametrize("words", REFUSED)
@@ -57,7 +56,7 @@ def test_an_option_without_meaning_in_a_bulk_job_is_refused_in_one_line(
 @pytest.mark.parametrize("words", [["in", "out"], ["translate", "-m", "en-de", "in", "out"]])
 def test_a_call_without_a_task_is_refused_in_one_line(words: list[str], attn: Attn) -> None:
     [line] = attn("bulk", *words, status=1).err.splitlines()
-    assert f"-- {'|'.join(BULK)}" in line
+    assert f"-- {'|'.join(RUNNERS)}" in line
 
 
 def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: Path) -> None:
@@ -67,7 +66,7 @@ def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: 
     job = read_job(with_model(words, tiny_bundle))
     assert (job.settings["beam"], job.settings["verbatim"], job.threads) == (3, True, 1)
     assert job.settings["glossary"] == [["dog", "Hund"]]
-    bulk_task(job.task)(job)  # opens the model
+    BulkTask(job)  # opens the model
     assert read_job(with_model(["translate", "--threads", "0"], tiny_bundle)).threads == 0
 
 

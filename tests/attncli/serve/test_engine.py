@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from attncli.serve import models as engine_module
-from attncli.serve.models import ModelThread
+from attncli.serve import queue as engine_module
+from attncli.serve.queue import ModelThread
 from attncli.serve.requests import RequestError
 from models.core.errors import InputError
 

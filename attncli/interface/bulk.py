@@ -1,6 +1,4 @@
-"""Bulk work: large inputs in shards, by Ray on this machine or on a cluster.
-
-`BatchMapper` is for other pipelines, such as Ray Data and pandas:
+"""Tasks in the pipelines of other programs, such as Ray Data and pandas:
 
     dataset.map_batches(BatchMapper, fn_constructor_kwargs={"words": ["translate", ...]}, ...)
 
@@ -13,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attncli.bulk.job import BulkTask, bulk_task, read_job
+from attncli.jobs.bulk_job import BulkTask, read_job
 from attncli.terminal.messages import one_cell
 
 
@@ -35,9 +33,9 @@ class BatchMapper:
         ModelError for a model or an option that does not suit the task, and typer.BadParameter for
         a value that an option does not allow.
         """
-        job = read_job(words)
-        self.task: BulkTask = bulk_task(job.task)(job)
-        self.column, self.target, self.into = column, target, into or self.task.into
+        self.task = BulkTask(read_job(words))
+        self.column, self.target = column, target
+        self.into = into or self.task.runner.into
 
     def __call__(self, batch: Any) -> Any:
         """Return the batch with the results of its records and their errors."""
@@ -53,7 +51,7 @@ class BatchMapper:
         if self.target:
             pairs = zip(values, batch[self.target], strict=True)
             values = [f"{one_cell(source)}\t{one_cell(target)}" for source, target in pairs]
-        return [self.task.record(value, number) for number, value in enumerate(values, 1)]
+        return [self.task.runner.item(value, number) for number, value in enumerate(values, 1)]
 
 
 def _column(texts: list[str], kind: type) -> Any:

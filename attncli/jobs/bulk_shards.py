@@ -15,13 +15,14 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.bulk.job import BulkJob, BulkTask, RecordResult, bulk_task
 from attncli.data.lines import byte_lines, decode
-from attncli.data.named_files import IMAGES, FileRange, ImageFile, named_images
+from attncli.data.named_files import FileRange, ImageFile, named_images
 from attncli.data.streams import as_json_line, decompressed, open_input
 from attncli.data.tables import as_rows
 from attncli.documents.document import is_document, uncompressed
 from attncli.faithful.result import Line
+from attncli.jobs.bulk_job import BulkJob, BulkTask, RecordResult
+from attncli.task.table import find_runner
 from attncli.terminal.messages import one_cell
 from models.core.errors import InputError, NotFoundError
 
@@ -95,7 +96,7 @@ def sources_of(job: BulkJob, inputs: Sequence[Path], out: Path) -> list[BulkSour
         ]
     if not sources:
         raise NotFoundError(f"no files in {', '.join(map(str, inputs))}", "files to process")
-    _check(sources, out, bulk_task(job.task).documents if job.input == "lines" else "")
+    _check(sources, out, find_runner(job.task).documents if job.input == "lines" else "")
     return sources
 
 
@@ -158,7 +159,7 @@ def shards_of(job: BulkJob, sources: Sequence[BulkSource], size: int) -> Iterato
 def _groups(job: BulkJob, paths: Sequence[Path], size: int) -> Iterator[list[bytes]]:
     """Yield the lines of a file, or a line of JSON for each image, in groups."""
     if job.input == "images":
-        kind = bulk_task(job.task).files or IMAGES
+        kind = find_runner(job.task).files
         files = chain.from_iterable(named_images([*map(str, paths)], recursive=True, kind=kind))
         while images := list(islice(files, size)):
             yield [_image_line(image).encode("utf-8", "surrogateescape") for image in images]
@@ -188,7 +189,7 @@ def _image(line: str) -> ImageFile:
     return ImageFile(name, place if whole else FileRange(place, offset, size), fault)
 
 
-def records_of(shard: Shard, job: BulkJob, task: BulkTask) -> list[Record]:
+def records_of(shard: Shard, job: BulkJob) -> list[Record]:
     """Return the records of a shard; rows have the order of the model's inputs, `job.fields`."""
     if job.input == "images":
         names = shard.content.decode("utf-8", "surrogateescape").splitlines()
@@ -199,15 +200,15 @@ def records_of(shard: Shard, job: BulkJob, task: BulkTask) -> list[Record]:
         _, *rows = next(as_rows([[lines[0]._replace(number=1), *lines[1:]]], job.fields))
         return [Record(row.number, row) for row in rows]
     if job.input == "jsonl":
-        return [_object_record(line, job, task) for line in lines]
+        return [_object_record(line, job) for line in lines]
     return [Record(line.number, line) for line in lines]
 
 
-def _object_record(line: Line, job: BulkJob, task: BulkTask) -> Record:
+def _object_record(line: Line, job: BulkJob) -> Record:
     """Return the record of a line of JSON; a blank line is none."""
     if not line.fault and not line.text.strip():
         return Record(line.number, None, line=line)
-    found, fault = None, line.fault
+    found, fault, item = None, line.fault, find_runner(job.task).item
     try:
         found = None if fault else json.loads(line.text)
     except (ValueError, RecursionError):
@@ -219,7 +220,7 @@ def _object_record(line: Line, job: BulkJob, task: BulkTask) -> Record:
         fault = f"no text in the field {job.fields[texts.index(None)]}"
     else:
         text = "\t".join(map(one_cell, texts)) if len(texts) > 1 else texts[0]
-        return Record(line.number, task.record(text, line.number), "", line, found)
+        return Record(line.number, item(text, line.number), "", line, found)
     return Record(line.number, None, f"line {line.number}: {fault}", line)
 
 
@@ -239,11 +240,11 @@ class ShardWorker:
     @cached_property
     def task(self) -> BulkTask:
         """The models, opened at the first shard, which reports a mistake."""
-        return bulk_task(self.job.task)(self.job)
+        return BulkTask(self.job)
 
     def part(self, shard: Shard) -> ShardResult:
         """Return the results of a shard. A record that cannot be processed costs only its row."""
-        records, rows = records_of(shard, self.job, self.task), list[bytes]()
+        records, rows = records_of(shard, self.job), list[bytes]()
         notes: list[tuple[int, str, str]] = []
         results = self.task.results([one.value for one in records if one.value is not None])
         for record in records:
@@ -261,5 +262,5 @@ class ShardWorker:
         text = record.line.text
         if result and record.found is not None:
             error = {"error": result.error} if result.value is None else {}
-            text = as_json_line({**record.found, self.task.into: result.value, **error})
+            text = as_json_line({**record.found, self.task.runner.into: result.value, **error})
         return f"{text}{record.line.ending}".encode("utf-8", "replace")
