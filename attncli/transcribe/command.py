@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Annotated, Literal
 
@@ -12,35 +12,11 @@ import typer
 from attncli.data.named_files import RECORDINGS, is_alone, listed_images, named_images
 from attncli.data.streams import check_output, open_output
 from attncli.options.line_streams import Output, check_shown, is_away
-from attncli.options.settings import Options, SetOption
+from attncli.options.settings import SetOption
 from attncli.options.shared import Device, OneModel, Threads
 from attncli.terminal import console
 from attncli.terminal.messages import counted
-from models.core.settings import option
-
-
-@dataclass(frozen=True)
-class SpeechDetection:
-    """What of a recording is transcribed."""
-
-    vad: bool = option(
-        False,
-        "leave out what has no speech for two seconds, by Silero's detector: silence, hum, noise "
-        "and music give no words",
-    )
-
-
-@dataclass(frozen=True)
-class TranscribeOptions(Options):
-    """Options of transcripts. Languages: of a model that chooses them."""
-
-    TABLES = "search attention transcribe"
-    UNUSED = "search.max_caption search.nbest"
-
-    transcribe: SpeechDetection = option(SpeechDetection, "transcribe")
-    align: bool = False  # True adds the times of words
-    channels: bool = False  # True transcribes each channel by itself
-
+from attncli.transcribe.options import TranscribeOptions
 
 Recordings = Annotated[
     list[str] | None,

@@ -18,7 +18,7 @@ from attncli.render.rows import scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
 from attncli.terminal import console
-from attncli.transcribe.command import TranscribeOptions
+from attncli.transcribe.options import TranscribeOptions
 from models.core.errors import ModelError
 
 Table = Annotated[

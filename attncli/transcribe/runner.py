@@ -17,7 +17,7 @@ from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wa
 from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
 from attncli.task.runner import Models, Runner
 from attncli.terminal.messages import Messages, current_screen
-from attncli.transcribe.command import TranscribeOptions
+from attncli.transcribe.options import TranscribeOptions
 from models.core.errors import InputError, ModelError
 from models.engines.transcriber import NamedRecording, Transcriber
 from models.signals.recordings import Channel, channel_count, read_sound, shortfall
