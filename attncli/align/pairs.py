@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -109,13 +110,8 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
     task, shipped = "align", "translate"
     doing, unit, into, options_of = "aligning", "pair", "links", AlignOptions
     fields, formats = 2, tuple(name for name, one in FORMATS.items() if not one.document)
+    load = staticmethod(partial(loading.load, shipped))
     model: Sequence[Aligner]
-
-    @classmethod
-    def load(cls, models: Models, options: AlignOptions) -> TextTranslator:
-        """Read a translator, or that in the box without one."""
-        translator: TextTranslator = loading.load("translate", models, options)
-        return translator
 
     @classmethod
     def of(cls, model: TextTranslator, options: AlignOptions) -> AlignRunner:
@@ -148,8 +144,8 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
         ]
         return cls(aligners, options)
 
-    @classmethod
-    def item(cls, value: str | tuple[str, str], number: int) -> PairLine:
+    @staticmethod
+    def item(number: int, value: str | tuple[str, str]) -> PairLine:
         """Return a pair of texts, which may be in one text with a tab or bars between them."""
         return pair_of(Line(number, value)) if isinstance(value, str) else PairLine(number, *value)
 

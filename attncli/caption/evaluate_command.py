@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from attncli.caption.images import OF_TEXTS, CaptionOptions, CaptionRunner
+from attncli.caption.images import OF_TEXTS, CaptionOptions
+from attncli.caption.writers import CaptionedImage
 from attncli.data.captions import parts_of, read_captions
 from attncli.data.lines import open_text
 from attncli.data.named_files import ImageFile, find_images, last_part, open_images
 from attncli.data.streams import check_files, write_stdout
-from attncli.jobs.loading import model_names
+from attncli.jobs.evaluate import evaluated
 from attncli.options import shared
 from attncli.options.settings import SetOption
 from attncli.render.rows import columns, scores_as_json, scores_as_text
@@ -119,36 +118,6 @@ class CaptionSet(NamedTuple):
     references: list[list[str]]
 
 
-def evaluate_captions(
-    captions: Path,
-    *,
-    models: Sequence[Path] = (),
-    images: Path | None = None,
-    hypotheses: Sequence[Path] = (),
-    part: str = "",
-    save: Path | None = None,
-    options: ScoredCaptionOptions | None = None,
-) -> tuple[list[System], CaptionSet]:
-    """Score the captions of models, and of other programs, against references.
-
-    captions: file of references. images: folder or archive of the images, for models.
-    hypotheses: files of captions. part: train, dev or test, for a file with splits; "" means its
-    test part. save: file for the captions of each model; `{model}` in its name is replaced. Raises
-    ModelError for files that do not fit.
-    """
-    options = options or ScoredCaptionOptions()
-    check_files([captions])
-    rows = read_captions(captions, part=part or ("test" if parts_of(captions) else ""))
-    references = [list(row.captions) for row in rows]
-    test_set = CaptionSet(captions.name, [row.image for row in rows], references)
-    others = [read_caption_system(path, test_set) for path in hypotheses]
-    found = _captioned(models, test_set, images, options, save) if images else ()
-    scored = [
-        _scored(each, caption_scores(each.hypotheses, references)) for each in (*found, *others)
-    ]
-    return scored, test_set
-
-
 def _captioned(
     folders: Sequence[Path],
     test_set: CaptionSet,
@@ -156,28 +125,24 @@ def _captioned(
     options: ScoredCaptionOptions,
     save: Path | None,
 ) -> Iterator[System]:
-    """Caption with each model, and save; raise ModelError if an image cannot be read."""
+    """Caption with each model; raise ModelError if an image cannot be read."""
     files = find_images(test_set.images, open_images(images), test_set.name) if folders else []
-    for name, folder in zip(model_names(folders), folders, strict=True):
-        runner = CaptionRunner.open(folder, options)
-        start, captions = time.perf_counter(), list[str]()
-        with options.messages.progress(f"captioning, {name}", total=len(files)) as advance:
-            for outcome in chain.from_iterable(runner.run([files])):
-                if not outcome.hypotheses:
-                    raise ModelError(outcome.note)
-                captions.append(outcome.hypotheses[0].text)
-                rate = len(captions) / (time.perf_counter() - start)
-                advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
-        seconds, read_mode = time.perf_counter() - start, runner.model.read_mode
-        texts = (" ".join(text.split()) for text in captions)
-        shared.save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
+
+    def watch(result: CaptionedImage) -> None:
+        if not result.hypotheses:
+            raise ModelError(result.note)
+
+    names = test_set.images
+    for system, runner, _ in evaluated(
+        "caption", folders, files, options, save=save, names=names, watch=watch
+    ):
         facts = {}
-        if options.scores.attention and read_mode:
-            label = f"scoring attention, {name}"
+        if options.scores.attention and system.read:
+            label = f"scoring attention, {system.name}"
             with options.messages.progress(label, total=len(files)) as advance:
                 scores = attention_scores(runner.model, files, advance)
             facts["attention"] = {**scores._asdict(), "ratio": scores.ratio}
-        yield System(name, captions, seconds, read=read_mode, facts=facts)
+        yield system._replace(facts=facts)
 
 
 def read_caption_system(path: Path, test: CaptionSet) -> System:
@@ -335,13 +300,13 @@ def captions(
     shared.check_save(folders, save)
     if folders and not images:
         raise typer.BadParameter("a model needs the images", param_hint="'--images'")
-    evaluations, test_set = evaluate_captions(
-        captions,
-        models=folders,
-        images=images,
-        hypotheses=hypotheses or [],
-        part=split or "",
-        save=save,
-        options=options,
-    )
-    write_stdout(caption_scores_as(evaluations, test_set, json=json))
+    check_files([captions])
+    rows = read_captions(captions, part=split or ("test" if parts_of(captions) else ""))
+    references = [list(row.captions) for row in rows]
+    test_set = CaptionSet(captions.name, [row.image for row in rows], references)
+    others = [read_caption_system(path, test_set) for path in hypotheses or ()]
+    found = _captioned(folders, test_set, images, options, save) if images else ()
+    systems = [
+        _scored(each, caption_scores(each.hypotheses, references)) for each in (*found, *others)
+    ]
+    write_stdout(caption_scores_as(systems, test_set, json=json))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -72,14 +72,9 @@ class CaptionRunner(Runner[ImageFile, CaptionedImage]):
 
     task = shipped = "caption"
     doing, unit, into, options_of = "captioning", "image", "caption", CaptionOptions
-    files, fields = IMAGES, 0
+    files, fields, item = IMAGES, 0, IMAGES.named
+    load = staticmethod(partial(loading.load, task))
     name = ""  # of the model, for pictures
-
-    @classmethod
-    def load(cls, models: Models, options: CaptionOptions) -> Captioner:
-        """Read a captioner, or that in the box without one."""
-        captioner: Captioner = loading.load(cls.task, models, options)
-        return captioner
 
     @classmethod
     def of(cls, model: Captioner, options: CaptionOptions) -> CaptionRunner:
@@ -93,11 +88,6 @@ class CaptionRunner(Runner[ImageFile, CaptionedImage]):
         runner = super().open(folder, options)
         runner.name = folder.name
         return runner
-
-    @classmethod
-    def item(cls, value: str | bytes, number: int) -> ImageFile:
-        """Return an image by its path, or by the bytes of its file."""
-        return IMAGES.named(value, number)
 
     def run(
         self, chunks: Iterable[Sequence[ImageFile]], *, weights: bool = False

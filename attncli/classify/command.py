@@ -13,7 +13,7 @@ from attncli.classify.lines import ClassifyOptions, ClassifyRunner
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.tables import LabelledText, read_labelled
 from attncli.faithful.result import Line
-from attncli.jobs.loading import model_names
+from attncli.jobs.evaluate import evaluated
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
 from attncli.render.plots import check_picture, confusion_matrices
@@ -21,7 +21,6 @@ from attncli.render.rows import RowFormat, columns, scores_as_json, scores_as_te
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import LabelScores, score_labels
 from attncli.terminal import console
-from models.search.batching import windows
 from models.storage.installed import chosen_model
 from models.text.normalise import nfc
 from models.text.tokenizer import MOST
@@ -107,7 +106,6 @@ Hypotheses = Annotated[
 Plot = Annotated[
     Path | None, typer.Option(help="Draw the confusion matrix: a .png, .svg or .pdf file.")
 ]
-CHUNK = 2000  # texts between two reports of progress
 MOST_COLUMNS = 12  # labels of a confusion matrix that is printed whole
 PAIRS = 10  # most frequent confusions that are printed instead
 
@@ -173,24 +171,19 @@ def _classified(
     options: ClassifyOptions,
     save: Path | None,
 ) -> Iterator[tuple[str, LabelScores]]:
-    """Score each model; save its labels before the next model is opened."""
-    gold = [nfc(row.label) for row in rows]
+    """Score the labels of each model."""
+    gold, every = [nfc(row.label) for row in rows], replace(options, nbest=MOST)
     lines = [Line(number, row.text) for number, row in enumerate(rows, 1)]
-    for name, folder in zip(model_names(folders), folders, strict=True):
-        runner = ClassifyRunner.open(folder, replace(options, nbest=MOST))
-        labels, ranks = list[str](), list[int]()
-        with options.messages.progress(f"classifying, {name}", total=len(lines)) as advance:
-            for outcomes in runner.run(windows(lines, CHUNK)):
-                for outcome in outcomes:
-                    named = outcome.result.labels if outcome.result else ()
-                    found, wanted = [nfc(each.label) for each in named], gold[len(labels)]
-                    ranks.append(1 + found.index(wanted) if wanted in found else 0)
-                    labels.append(named[0].label if named else "")
-                advance(len(labels))
-        if unknown := sorted({row.label for row in rows} - {*map(nfc, runner.model.labels)}):
+    for (name, labels, *_), runner, results in evaluated(
+        "classify", folders, lines, every, save=save
+    ):
+        ranks = []
+        for result, wanted in zip(results, gold, strict=True):
+            found = [nfc(each.label) for each in result.result.labels] if result.result else []
+            ranks.append(1 + found.index(wanted) if wanted in found else 0)
+        if unknown := sorted({*gold} - {*map(nfc, runner.model.labels)}):
             missing = ", ".join(unknown[:5])
             options.messages.warn(f"{name} does not know {missing}: labels of the test set")
-        shared.save_outputs(save, name, labels)
         yield name, score_labels(labels, gold, ranks)
 
 

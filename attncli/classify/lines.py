@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.lines import ClassifiedLine
@@ -17,7 +17,7 @@ from attncli.options.shared import PictureSettings, TextBatches
 from attncli.render.rows import InputCells, OutputCells, RowLayout, RowWriter, encoded_rows
 from attncli.render.weighted_text import weighted_text, words_in_colour
 from attncli.task.panels import WeightedText
-from attncli.task.runner import Models, Runner
+from attncli.task.runner import Runner
 from attncli.terminal.messages import current_screen
 from models.core.settings import option
 from models.core.types import Classification, LabelProbability, WordWeight
@@ -55,22 +55,12 @@ class ClassifyRunner(Runner[Line, ClassifiedLine]):
 
     task = shipped = "classify"
     doing, unit, into, options_of = "classifying", "text", "label", ClassifyOptions
-
-    @classmethod
-    def load(cls, models: Models, options: ClassifyOptions) -> Classifier:
-        """Read a classifier, or that in the box without one."""
-        classifier: Classifier = loading.load(cls.task, models, options)
-        return classifier
+    load, item = staticmethod(partial(loading.load, task)), Line
 
     @classmethod
     def of(cls, model: Classifier, options: ClassifyOptions) -> ClassifyRunner:
         """Return the runner of a classifier."""
         return cls(loading.configured(cls.task, model, options), options)
-
-    @classmethod
-    def item(cls, value: str, number: int) -> Line:
-        """Return a line."""
-        return Line(number, value)
 
     def run(
         self, chunks: Iterable[Sequence[Line]], *, weights: bool = False

@@ -51,7 +51,7 @@ class BatchMapper:
         if self.target:
             pairs = zip(values, batch[self.target], strict=True)
             values = [f"{one_cell(source)}\t{one_cell(target)}" for source, target in pairs]
-        return [self.task.runner.item(value, number) for number, value in enumerate(values, 1)]
+        return [self.task.runner.item(number, value) for number, value in enumerate(values, 1)]
 
 
 def _column(texts: list[str], kind: type) -> Any:

@@ -220,7 +220,7 @@ def _object_record(line: Line, job: BulkJob) -> Record:
         fault = f"no text in the field {job.fields[texts.index(None)]}"
     else:
         text = "\t".join(map(one_cell, texts)) if len(texts) > 1 else texts[0]
-        return Record(line.number, item(text, line.number), "", line, found)
+        return Record(line.number, item(line.number, text), "", line, found)
     return Record(line.number, None, f"line {line.number}: {fault}", line)
 
 

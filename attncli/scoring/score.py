@@ -41,7 +41,6 @@ class System(NamedTuple):
     name: str
     hypotheses: Sequence[str] = ()  # the output for each input
     seconds: float | None = None  # to make them, for a model
-    notes: tuple[str, ...] = ()  # messages about some inputs
     read: str = ""  # read mode of a model
     scores: tuple[MetricScore, ...] = ()
     facts: Mapping[str, Any] = {}  # further ones, by name, for JSON

@@ -56,7 +56,7 @@ class Job(NamedTuple):
         runner = find_runner(self.task).of(served.model, self.options)
         runner.on_batch = lambda done, total: served.between()
         items = [
-            runner.item(one, number) if type(one) in (str, tuple) else one  # a line or a file
+            runner.item(number, one) if type(one) in (str, tuple) else one  # a line or a file
             for number, one in enumerate(inputs, 1)
         ]
         return [*chain.from_iterable(runner.run([items], weights=self.weights))]

@@ -45,6 +45,11 @@ class Runner(ABC, Generic[Item, Result]):
     formats: ClassVar[Sequence[str]] = ("text", "tsv", "jsonl")  # that have rows for each input
     documents: ClassVar[str] = ""  # command for documents, whose lines are not inputs
 
+    # reads models, or the model in the box without any, by the engine of the options
+    load: ClassVar[Callable[[Models, Any], Any]]
+    # makes an input of its number, from 1, and a text, a pair, or the path or bytes of a file
+    item: ClassVar[Callable[[int, Any], Any]]
+
     model: Any  # of models/engines; of an ensemble: all together
     options: Any
     # called after each batch of a chunk with the number of its texts that are done, and of all
@@ -53,11 +58,6 @@ class Runner(ABC, Generic[Item, Result]):
     def __init__(self, model: Any, options: Any) -> None:
         """model: with the settings of the options, as `of` makes it."""
         self.model, self.options = model, options
-
-    @classmethod
-    @abstractmethod
-    def load(cls, models: Models, options: Any) -> Any:
-        """Read models, or the model in the box without any, by the engine of the options."""
 
     @classmethod
     @abstractmethod
@@ -71,14 +71,6 @@ class Runner(ABC, Generic[Item, Result]):
     def open(cls, models: Models, options: Any) -> Self:
         """Return the runner of models, or of the model in the box without any."""
         return cls.of(cls.load(models, options), options)
-
-    @classmethod
-    @abstractmethod
-    def item(cls, value: Any, number: int) -> Item:
-        """Return an input from a value: a text, a pair, or the path or the bytes of a file.
-
-        number: from 1; messages name the input by it.
-        """
 
     @abstractmethod
     def run(

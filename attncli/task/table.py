@@ -27,7 +27,7 @@ TASKS: dict[str, Task] = {
     "translate": Task(
         {
             "translate": "attncli.translate.command:translate",
-            "evaluate": "attncli.commands.evaluate:evaluate",
+            "evaluate": "attncli.translate.evaluate_command:evaluate",
         },
         training={
             "text": "attncli.translate.source:TextTraining",

@@ -15,7 +15,7 @@ from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
-from attncli.task.runner import Models, Runner
+from attncli.task.runner import Runner
 from attncli.terminal.messages import Messages, current_screen
 from attncli.transcribe.options import TranscribeOptions
 from models.core.errors import InputError, ModelError
@@ -29,12 +29,7 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
     task = shipped = "transcribe"
     doing, unit, into, options_of = "transcribing", "recording", "text", TranscribeOptions
     files, fields, formats = RECORDINGS, 0, ("text", "tsv", "jsonl", "ctm")
-
-    @classmethod
-    def load(cls, models: Models, options: TranscribeOptions) -> Transcriber:
-        """Read a model, or that in the box without one."""
-        transcriber: Transcriber = loading.load(cls.task, models, options)
-        return transcriber
+    load, item = staticmethod(partial(loading.load, task)), RECORDINGS.named
 
     @classmethod
     def of(cls, model: Transcriber, options: TranscribeOptions) -> TranscribeRunner:
@@ -42,11 +37,6 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
         model = loading.configured(cls.task, model, options)  # a copy
         model.vad = options.transcribe.vad
         return cls(model, options)
-
-    @classmethod
-    def item(cls, value: str | bytes, number: int) -> ImageFile:
-        """Return a recording by its path, or by the bytes of its file."""
-        return RECORDINGS.named(value, number)
 
     def run(
         self, chunks: Iterable[Sequence[ImageFile]], *, weights: bool = False

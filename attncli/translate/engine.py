@@ -12,6 +12,7 @@ from attncli.faithful.divide import PlanOptions
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
+from attncli.task.runner import Models
 from models.core.errors import ConfigurationError, DamagedError
 from models.core.limits import retain_freed_memory
 from models.core.settings import from_dict, option
@@ -85,6 +86,7 @@ class TranslateOptions(Options):
     keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
     document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
     glossary: Sequence[Sequence[str]] = ()  # terms: source and target
+    ordered: bool = False  # rows have the order of the model's inputs, and no header
     links: bool = False  # rows have the links of each output
     heads: bool = False  # alignments have the weights of every head
 
@@ -97,12 +99,13 @@ class TranslateOptions(Options):
         return PlanOptions(self.verbatim, self.text.long_lines, cut, limited)
 
 
-def open_text_models(models: Sequence[Path], options: TranslateOptions) -> TextTranslator:
+def open_text_models(models: Models, options: TranslateOptions) -> TextTranslator:
     """Read a text model, or the ensemble of several, which torch runs; see `open_text_model`."""
-    if len(models) < 2:
-        return open_text_model(models[0] if models else None, options)
+    folders = loading.as_folders(models)
+    if len(folders) < 2:
+        return open_text_model(folders[0] if folders else None, options)
     _check_torch(options, "several models")
-    return loading.load("translate", models, options)
+    return loading.load("translate", folders, options)
 
 
 def open_text_model(model: Path | None, options: TranslateOptions) -> TextTranslator:

@@ -50,7 +50,8 @@ class TranslateRunner(Runner[Line, TranslatedLine]):
 
     task = shipped = "translate"
     doing, unit, into, options_of = "translating", "sentence", "translation", TranslateOptions
-    documents = "attn translate -i"
+    documents, item = "attn translate -i", Line
+    load = staticmethod(engines.open_text_models)
 
     def __init__(
         self,
@@ -77,11 +78,6 @@ class TranslateRunner(Runner[Line, TranslatedLine]):
             )
 
     @classmethod
-    def load(cls, models: Models, options: TranslateOptions) -> TextTranslator:
-        """Read a model, the ensemble of several, or the model in the box without any."""
-        return engines.open_text_models(as_folders(models), options)
-
-    @classmethod
     def of(
         cls, model: TextTranslator, options: TranslateOptions, *, folders: Sequence[Path] = ()
     ) -> TranslateRunner:
@@ -104,11 +100,6 @@ class TranslateRunner(Runner[Line, TranslatedLine]):
         folders = as_folders(models) or [default_model("translate")]
         return cls.of(cls.load(models, options), options, folders=folders)
 
-    @classmethod
-    def item(cls, value: str, number: int) -> Line:
-        """Return a line."""
-        return Line(number, value)
-
     def run(
         self, chunks: Iterable[Sequence[Line]], *, weights: bool = False
     ) -> Iterator[list[TranslatedLine]]:
@@ -116,7 +107,7 @@ class TranslateRunner(Runner[Line, TranslatedLine]):
 
         weights: True adds the alignment by each model to each output.
         """
-        if self.model.inputs:
+        if self.model.inputs and not self.options.ordered:
             chunks = as_rows(chunks, self.model.inputs, self.model.fault)
         return self._translated(chunks, weights)
 
