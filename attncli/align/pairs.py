@@ -190,10 +190,6 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
         """Return why a pair has no links."""
         return [f"pair {result.number} is {result.note}; not aligned"] if result.note else []
 
-    def failed(self, item: Line | PairLine, error: str) -> AlignedPair:
-        """Return a pair without links."""
-        return empty(pair_of(item) if isinstance(item, Line) else item)._replace(note=error)
-
 
 def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: Any) -> Aligner:
     """Return an aligner with the settings saved in the model; overrides replace them."""

@@ -142,10 +142,6 @@ class CaptionRunner(Runner[ImageFile, CaptionedImage]):
         if result.hypotheses and result.hypotheses[0].truncated:
             yield f"{result.file.name}: the caption was cut at its length limit {RAISED}"
 
-    def failed(self, item: ImageFile, error: str) -> CaptionedImage:
-        """Return an image without a caption."""
-        return CaptionedImage(item, (), note=error)
-
 
 class CaptionStatistics:
     """Statistics of all captions, for warnings about a model that does not describe its images."""

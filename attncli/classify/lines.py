@@ -116,10 +116,6 @@ class ClassifyRunner(Runner[Line, ClassifiedLine]):
         """Return the best label; "" for an empty line."""
         return None if result.result is None else result.result.label
 
-    def failed(self, item: Line, error: str) -> ClassifiedLine:
-        """Return a line without labels."""
-        return ClassifiedLine(item, None, error)
-
 
 def plan_line(line: Line, classifier: Classifier) -> Pieces:
     """Return the parts of a line: itself, or several if it is too long for the model."""

@@ -14,7 +14,7 @@ from functools import wraps
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 
@@ -68,6 +68,11 @@ class BulkJob:
             raise ConfigurationError(f"--format {options.format}, which is one document", expected)
         return options
 
+    def open(self) -> Runner[Any, Any]:
+        """Open the models. Raises ModelError if they do not suit the task."""
+        models = [Path(model) for model in self.models]
+        return find_runner(self.task).open(models, self.options())
+
     def digest(self) -> str:
         """Return a digest of all that determines the results: models, settings, version of attn.
 
@@ -88,41 +93,20 @@ def _model_digest(folder: Path) -> str:
     return hashlib.sha256("".join(file_digest(folder / n) for n in names).encode()).hexdigest()
 
 
-class RecordResult(NamedTuple):
-    """Result of one record."""
+def results_of(runner: Runner[Any, Any], records: Sequence[Any]) -> Iterator[Any]:
+    """Yield the result of each record, in the chunks that the commands for lines compute.
 
-    row: bytes  # rows in the output format
-    value: str | None  # the best result as text; None: there is none, the note says why
-    notes: tuple[str, ...] = ()
-
-    @property
-    def error(self) -> str:
-        """Why there is no result; empty if there is one."""
-        return "".join(self.notes) if self.value is None else ""
+    Records are lines (attncli.data.lines), or files (named_images).
+    """
+    for start in range(0, len(records), CHUNK_LINES):
+        yield from chunk_results(runner, records[start : start + CHUNK_LINES])
 
 
-class BulkTask:
-    """The runner of a bulk job. Records are lines (attncli.data.lines), or files (named_images)."""
-
-    def __init__(self, job: BulkJob) -> None:
-        """Open the models. Raises ModelError if they do not suit the task."""
-        models = [Path(model) for model in job.models]
-        self.runner = find_runner(job.task).open(models, job.options())
-
-    def results(self, records: Sequence[Any]) -> Iterator[RecordResult]:
-        """Yield the result of each record, in the chunks that the commands for lines compute."""
-        runner = self.runner
-        for start in range(0, len(records), CHUNK_LINES):
-            for result in results_of(runner, records[start : start + CHUNK_LINES]):
-                notes = tuple(filter(None, runner.notes(result)))
-                yield RecordResult(runner.rows([result]), runner.text(result), notes)
-
-
-def results_of(runner: Runner[Any, Any], records: Sequence[Any]) -> list[Any]:
+def chunk_results(runner: Runner[Any, Any], records: Sequence[Any]) -> list[Any]:
     """Return the result of each record of a chunk.
 
-    If the chunk raises an exception, each record is processed alone, and those that raise get an
-    error. If every one of several records raises, the task itself fails: the exception is raised.
+    If the chunk raises an exception, each record is processed alone, and those that raise have a
+    fault. If every one of several records raises, the task itself fails: the exception is raised.
     """
     try:
         return [*chain.from_iterable(runner.run([records]))]
@@ -132,7 +116,8 @@ def results_of(runner: Runner[Any, Any], records: Sequence[Any]) -> list[Any]:
             try:
                 found += chain.from_iterable(runner.run([[record]]))
             except Exception as error:
-                found.append(runner.failed(record, f"{type(error).__name__}: {error}"))
+                fault = f"not processed ({type(error).__name__}: {error})"
+                found += chain.from_iterable(runner.run([[record._replace(fault=fault)]]))
                 failures += 1
         if len(found) == failures > 1:
             raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, count, islice
 from pathlib import Path
@@ -21,7 +21,8 @@ from attncli.data.streams import as_json_line, decompressed, open_input
 from attncli.data.tables import as_rows
 from attncli.documents.document import is_document, uncompressed
 from attncli.faithful.result import Line
-from attncli.jobs.bulk_job import BulkJob, BulkTask, RecordResult
+from attncli.jobs.bulk_job import BulkJob, results_of
+from attncli.task.runner import Runner
 from attncli.task.table import find_runner
 from attncli.terminal.messages import one_cell
 from models.core.errors import InputError, NotFoundError
@@ -238,29 +239,33 @@ class ShardWorker:
         self.job = job
 
     @cached_property
-    def task(self) -> BulkTask:
+    def runner(self) -> Runner[Any, Any]:
         """The models, opened at the first shard, which reports a mistake."""
-        return BulkTask(self.job)
+        return self.job.open()
 
     def part(self, shard: Shard) -> ShardResult:
         """Return the results of a shard. A record that cannot be processed costs only its row."""
         records, rows = records_of(shard, self.job), list[bytes]()
         notes: list[tuple[int, str, str]] = []
-        results = self.task.results([one.value for one in records if one.value is not None])
+        results = results_of(self.runner, [one.value for one in records if one.value is not None])
         for record in records:
             result = None if record.value is None else next(results)
-            rows.append(self._row(record, result))
-            texts = result.notes if result else filter(None, [record.fault])
-            kind = "warning" if result and result.value is not None else "error"
-            notes += [(record.number, kind, text) for text in texts]
+            text = None if result is None else self.runner.text(result)
+            told = [record.fault] if result is None else [*self.runner.notes(result)]
+            kind = "error" if text is None else "warning"
+            notes += [(record.number, kind, note) for note in told if note]
+            if record.line is not None:
+                rows.append(self._object(record.line, record.found, text, told))
+            elif result is not None:
+                rows.append(self.runner.rows([result]))
         return ShardResult(shard.number, shard.size, tuple(notes), b"".join(rows))
 
-    def _row(self, record: Record, result: RecordResult | None) -> bytes:
-        """Return the rows of a result in its format, or an object of JSON with the result."""
-        if record.line is None:
-            return result.row if result else b""
-        text = record.line.text
-        if result and record.found is not None:
-            error = {"error": result.error} if result.value is None else {}
-            text = as_json_line({**record.found, self.task.runner.into: result.value, **error})
-        return f"{text}{record.line.ending}".encode("utf-8", "replace")
+    def _object(
+        self, line: Line, found: dict[str, Any] | None, text: str | None, notes: Iterable[str]
+    ) -> bytes:
+        """Return a line of JSON with its result or an error; without an object, as it is."""
+        if found is None:
+            return f"{line.text}{line.ending}".encode("utf-8", "replace")
+        error = {"error": "".join(notes)} if text is None else {}
+        row = as_json_line({**found, self.runner.into: text, **error})
+        return f"{row}{line.ending}".encode("utf-8", "replace")

@@ -45,11 +45,6 @@ class Runner(ABC, Generic[Item, Result]):
     formats: ClassVar[Sequence[str]] = ("text", "tsv", "jsonl")  # that have rows for each input
     documents: ClassVar[str] = ""  # command for documents, whose lines are not inputs
 
-    # reads models, or the model in the box without any, by the engine of the options
-    load: ClassVar[Callable[[Models, Any], Any]]
-    # makes an input of its number, from 1, and a text, a pair, or the path or bytes of a file
-    item: ClassVar[Callable[[int, Any], Any]]
-
     model: Any  # of models/engines; of an ensemble: all together
     options: Any
     # called after each batch of a chunk with the number of its texts that are done, and of all
@@ -58,6 +53,16 @@ class Runner(ABC, Generic[Item, Result]):
     def __init__(self, model: Any, options: Any) -> None:
         """model: with the settings of the options, as `of` makes it."""
         self.model, self.options = model, options
+
+    @staticmethod
+    @abstractmethod
+    def load(models: Models, options: Any, /) -> Any:
+        """Read models, or the model in the box without any, by the engine of the options."""
+
+    @staticmethod
+    @abstractmethod
+    def item(number: int, value: Any, /) -> Item:
+        """Return an input: a text, a pair, or the path or bytes of a file. number: from 1."""
 
     @classmethod
     @abstractmethod
@@ -105,7 +110,3 @@ class Runner(ABC, Generic[Item, Result]):
     def notes(self, result: Result) -> Iterable[str]:
         """Return what the user should know about a result; ""."""
         return [result.note]
-
-    @abstractmethod
-    def failed(self, item: Item, error: str) -> Result:
-        """Return the result of an input that raised an exception."""

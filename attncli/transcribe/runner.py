@@ -80,10 +80,6 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
         """Return the transcript."""
         return None if result.note else result.text
 
-    def failed(self, item: ImageFile, error: str) -> TranscribedFile:
-        """Return a recording without a transcript."""
-        return TranscribedFile(item.name, None, error)
-
 
 def _count(file: ImageFile) -> int:
     """Return the number of channels of a recording; 1 if it cannot be read, which is reported."""

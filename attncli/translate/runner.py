@@ -177,10 +177,6 @@ class TranslateRunner(Runner[Line, TranslatedLine]):
         yield result.note
         yield from OutputReport().messages([result])
 
-    def failed(self, item: Line, error: str) -> TranslatedLine:
-        """Return a line without a translation."""
-        return TranslatedLine(item, None, error)
-
     @property
     def summary(self) -> str:
         """Return how many lines were copied because of their language; "" if there were none."""

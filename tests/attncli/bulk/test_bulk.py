@@ -18,8 +18,9 @@ import pytest
 
 from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
+from attncli.faithful.result import Line
 from attncli.jobs import bulk_run, bulk_work
-from attncli.jobs.bulk_job import BulkJob, results_of
+from attncli.jobs.bulk_job import BulkJob, chunk_results
 from attncli.jobs.bulk_run import part_name, read_part, write_part
 from attncli.jobs.bulk_shards import Shard, ShardResult
 from attncli.shell import app
@@ -209,22 +210,19 @@ def test_a_broken_job_loses_nothing(
 class Uppercase:
     """A runner that fails on a word, and on more than one record with it."""
 
-    def run(self, chunks: list[list[str]]) -> Iterator[list[str]]:
+    def run(self, chunks: list[list[Line]]) -> Iterator[list[str]]:
         for records in chunks:
-            if "bad" in records:
+            if any(record.text == "bad" and not record.fault for record in records):
                 raise RuntimeError("out of memory")
-            yield [record.upper() for record in records]
-
-    def failed(self, record: str, error: str) -> str:
-        return f"{record}: {error}"
+            yield [record.fault or record.text.upper() for record in records]
 
 
 def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:
     task: Any = Uppercase()
-    found = results_of(task, ["a", "bad", "b"])
-    assert found == ["A", "bad: RuntimeError: out of memory", "B"]
+    found = chunk_results(task, [Line(1, "a"), Line(2, "bad"), Line(3, "b")])
+    assert found == ["A", "not processed (RuntimeError: out of memory)", "B"]
     with pytest.raises(RuntimeError, match="out of memory"):
-        results_of(task, ["bad", "bad"])
+        chunk_results(task, [Line(1, "bad"), Line(2, "bad")])
 
 
 def test_a_mistake_that_a_worker_finds_is_one_line(

@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 
 import pytest
 
-from attncli.jobs.bulk_job import NOT_IN_BULK, BulkTask, read_job
+from attncli.jobs.bulk_job import NOT_IN_BULK, read_job
 from attncli.task.table import RUNNERS, TASKS, find_runner
 from tests.attncli.command_line import Attn
 
@@ -66,7 +66,7 @@ def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: 
     job = read_job(with_model(words, tiny_bundle))
     assert (job.settings["beam"], job.settings["verbatim"], job.threads) == (3, True, 1)
     assert job.settings["glossary"] == [["dog", "Hund"]]
-    BulkTask(job)  # opens the model
+    job.open()
     assert read_job(with_model(["translate", "--threads", "0"], tiny_bundle)).threads == 0
 
 
