@@ -19,7 +19,7 @@ from models.search.batching import windows
 from models.text.normalise import nfc
 
 
-class Evaluated(NamedTuple):
+class ModelOutputs(NamedTuple):
     """A model with its outputs for a test set."""
 
     system: System  # still without scores
@@ -36,7 +36,7 @@ def evaluated(
     save: Path | None = None,
     names: Sequence[str] = (),
     watch: Callable[[Any], None] = lambda result: None,
-) -> Iterator[Evaluated]:
+) -> Iterator[ModelOutputs]:
     """Compute a test set with each model; save its outputs before the next model is opened.
 
     items: inputs of the runner. save, names: file of the outputs, each after a name and a tab if
@@ -64,4 +64,4 @@ def evaluated(
         rows = map("\t".join, zip(names, outputs, strict=True)) if names else outputs
         save_outputs(save, name, rows)
         read = getattr(runner.model, "read_mode", "")
-        yield Evaluated(System(name, outputs, seconds, read=read), runner, results)
+        yield ModelOutputs(System(name, outputs, seconds, read=read), runner, results)
