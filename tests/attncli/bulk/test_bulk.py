@@ -99,28 +99,6 @@ def test_folders_are_mirrored_without_compression(
     assert (tmp_path / "out.bulk" / "errors.jsonl").read_text().count("\n") == 2
 
 
-def test_labels_captions_and_links_are_those_of_their_commands(
-    toy_classifier: Path, soft_captioner: Path, tiny_bundle: Path, photos: Path, tmp_path: Path
-) -> None:
-    (photos / "bad.jpg").write_bytes(b"no image")
-    lines, pairs = tmp_path / "lines", tmp_path / "pairs"
-    lines.write_text("".join(f"{pair.source}\n" for pair in generate(20)))
-    rows = "".join(f"{pair.source}\t{pair.target}\n" for pair in generate(20))
-    pairs.write_text(f"{rows}alone\n")
-    one, out = tmp_path / "one.txt", tmp_path / "out"
-    for task, model, given, single, options, status in (
-        ("classify", toy_classifier, lines, ["-i", lines], [], 0),
-        ("caption", soft_captioner, photos, ["-r", photos], ["--scores"], 1),
-        ("align", tiny_bundle, pairs, [pairs], [], 1),
-    ):
-        words = [task, "-m", model, *single, "-o", one, *options]
-        assert app.run([*map(str, words)]) == status
-        assert bulk(given, out, task, "-m", model, *options) == status
-        assert out.read_bytes() == one.read_bytes(), task
-        errors = (tmp_path / "out.bulk" / "errors.jsonl").read_text().splitlines()
-        assert len(errors) == status
-
-
 def test_a_finished_job_is_not_repeated(
     source: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

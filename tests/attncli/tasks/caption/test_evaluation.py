@@ -129,24 +129,6 @@ def test_a_file_with_splits_is_scored_on_its_test_part(tmp_path: Path, attn: Att
     assert "has 3 lines; expected 1, one for each image of karpathy.json;" in refused.err
 
 
-@pytest.mark.parametrize(
-    "options, status, said",
-    [
-        (["{}", "-m", "x"], 2, "a model needs the images"),
-        (["{}", "{}", "--hypotheses", "x"], 2, "unexpected extra argument"),
-        (["--images", "x", "-m", "x"], 2, "missing argument"),
-        (["{}", "--hypotheses", "x", "--by-length"], 2, "--by-length"),
-        (["{}", "--hypotheses", "nowhere"], 1, "cannot read nowhere"),
-        (["--images", "nowhere", "-m", "x", "{}"], 1, "nowhere cannot be read as images"),
-    ],
-)
-def test_wrong_usage_is_one_line(
-    options: list[str], status: int, said: str, captions: Path, attn: Attn
-) -> None:
-    words = [option.format(captions) for option in options]
-    assert said in attn(*TASK, *words, status=status).err.splitlines()[-1]
-
-
 def test_missing_and_broken_images_and_captions_are_named(
     soft_captioner: Path, photos: Path, captions: Path, tmp_path: Path, attn: Attn
 ) -> None:

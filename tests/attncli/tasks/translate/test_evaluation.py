@@ -203,31 +203,6 @@ def test_several_models_are_rows_and_curves(
     assert plot.read_bytes() == drawn
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "said"),
-    [
-        (["-m", "a", "--nbest", "2"], 2, "--nbest"),
-        (["-m", "a", "-m", "b", "--save", "x"], 2, "{model}"),
-        (["--hypotheses", "x", "--save", "y"], 2, "--save"),
-        (["-m", "a", "-s", "lengths.source=x"], 1, "lengths.source with a model, whose first file"),
-        (["-m", "a", "-s", "scores.tokenise=none"], 1, "did you mean tokenize?"),
-        (["-m", "a", "--plot", "x.gif"], 1, "expected a name ending in .png, .svg, .pdf"),
-        (["-m", "a", "--plot", "none/x.png"], 1, "cannot write none/x.png: no folder none"),
-        (["-m", "a", "--save", "none/x"], 1, "cannot write none/x: no folder none"),
-    ],
-)
-def test_mistakes_are_refused_before_the_work(
-    options: list[str],
-    status: int,
-    said: str,
-    files: list[Path],
-    attn: Attn,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("ATTN_MODEL", raising=False)
-    assert said in attn("evaluate", *options, *files, status=status).err.splitlines()[-1]
-
-
 def test_a_tokenizer_that_is_not_installed_is_a_mistake_of_the_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
