@@ -10,14 +10,8 @@ from typing import Annotated
 
 import typer
 
-from attncli.caption.images import (
-    CaptionOptions,
-    CaptionRunner,
-    CaptionStatistics,
-    Draw,
-    Sidecars,
-    open_attention,
-)
+from attncli.caption.outputs import CaptionStatistics, Draw, Sidecars, open_attention
+from attncli.caption.runner import CaptionOptions, CaptionRunner
 from attncli.caption.writers import CaptionedImage, CaptionFormat, frame
 from attncli.data import named_files as named
 from attncli.data.streams import Write, check_output, open_input, open_output

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,27 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from attncli.caption.images import OF_TEXTS, CaptionOptions
+from attncli.caption.attention import attention_scores
+from attncli.caption.runner import OF_TEXTS, CaptionOptions
 from attncli.caption.writers import CaptionedImage
 from attncli.data.captions import parts_of, read_captions
 from attncli.data.lines import open_text
-from attncli.data.named_files import ImageFile, find_images, last_part, open_images
+from attncli.data.named_files import find_images, last_part, open_images
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs.evaluate import evaluated
 from attncli.options import shared
 from attncli.options.settings import SetOption
 from attncli.render.rows import columns, scores_as_json, scores_as_text
-from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
 from attncli.scoring.score import MetricScore, System
 from attncli.terminal import console
-from attncli.terminal.messages import ShowProgress, counted
-from models.core.config import BATCH_IMAGES
+from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.settings import option, parse_json
 
 if TYPE_CHECKING:
-    from models.engines.captioner import Captioner
+    pass
 
 
 @dataclass(frozen=True)
@@ -52,62 +50,6 @@ class ScoredCaptionOptions(CaptionOptions):
     UNUSED = f"{OF_TEXTS} search.nbest"
 
     scores: CaptionScoreSettings = option(CaptionScoreSettings, "scores")
-
-
-# Scores of a captioner's attention: how concentrated it is, and what the words lose by erasure.
-
-
-class AttentionScores(NamedTuple):
-    """Means over the content words of the captions of a test set."""
-
-    words: int
-    entropy: float  # share of the maximum, that of equal weights
-    attended: float  # nats of log-probability lost if the most attended fifth is blurred
-    random: float  # nats lost if a random fifth is blurred
-    copied: float | None = None  # share of the words that were copied from labels, if it copies
-
-    @property
-    def ratio(self) -> float:
-        """Quotient of both losses: above 1 if attention shows what the words depend on."""
-        return self.attended / self.random if self.random > 0 else math.inf
-
-
-def attention_scores(
-    captioner: Captioner, files: Sequence[ImageFile], advance: ShowProgress
-) -> AttentionScores:
-    """Caption images and return the scores of the attention maps."""
-    from models.engines.erasure import Erased, erasure
-    from models.signals.images import open_image, to_square
-
-    config = captioner.config.image
-    entropy: list[float] = []
-    copied: list[float] = []
-    erased: list[Erased] = []
-    for start in range(0, len(files), BATCH_IMAGES):
-        group = files[start : start + BATCH_IMAGES]
-        images = [
-            to_square(open_image(file.content(), name=file.name, least=config.size), config)
-            for file in group
-        ]
-        found = captioner.caption(images, attention=True)
-        for number, (image, caption) in enumerate(zip(images, found, strict=True), start):
-            maps = caption.attention
-            assert maps is not None
-            chosen = [n for n, word in enumerate(maps.words) if is_content_word(word)]
-            most = math.log(maps.maps[0].numel()) if chosen else 1.0
-            entropy += [float(maps.entropy[n]) / most for n in chosen]
-            if maps.copied is not None:
-                copied += [float(maps.copied[n] > 1 / 2) for n in chosen]
-            erased += erasure(captioner, image, caption, chosen, seed=number)
-            advance(number + 1, "")
-    count = max(1, len(entropy))
-    return AttentionScores(
-        len(entropy),
-        sum(entropy) / count,
-        sum(one.attended for one in erased) / count,
-        sum(one.random for one in erased) / count,
-        sum(copied) / count if copied else None,
-    )
 
 
 class CaptionSet(NamedTuple):
@@ -194,9 +136,6 @@ def _by_name(path: Path, found: dict[str, str], test: CaptionSet) -> list[str]:
             raise ModelError(f"{path} has no caption for {image}", f"one for each of {test.name}")
         captions.append(caption)
     return captions
-
-
-# Scores of captions as text and JSON: those of all tasks, BLEU without its penalty, attention.
 
 
 PLAIN, RATIO = "bleu_without_brevity_penalty", "length_ratio"  # facts of a system

@@ -18,7 +18,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.serve.catalogue import CAPTION, CLASSIFY, TRANSLATE, OfferedModel, ServedDirection
 from attncli.serve.documents import event
-from attncli.serve.media import caption_record, captioned, recognised
+from attncli.serve.labels import recognised
+from attncli.serve.media import caption_record, captioned
 from attncli.serve.models import Job
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of, service_of

@@ -31,9 +31,10 @@ from attncli.documents.document import (
 )
 from attncli.faithful.checks import NAMES
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.serve.catalogue import DOCUMENT_TIMES, TRANSLATE, ServedDirection
-from attncli.serve.media import AUTO, recognised
+from attncli.serve.catalogue import TRANSLATE, ServedDirection
+from attncli.serve.labels import AUTO, recognised
 from attncli.serve.models import Job
+from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.translate import documents as jobs

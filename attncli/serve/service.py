@@ -19,8 +19,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from attncli.options.settings import HardAttention
-from attncli.serve.catalogue import Catalogue, Hosts, Keys, Origins, RateLimit, ServeOptions
+from attncli.serve.access import Hosts, Keys, Origins, RateLimit
+from attncli.serve.catalogue import Catalogue
 from attncli.serve.models import Job, ServedModel
+from attncli.serve.options import ServeOptions
 from attncli.serve.queue import ModelThread
 from attncli.serve.requests import (
     SECONDS,

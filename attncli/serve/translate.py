@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from attncli.documents.document import LINE_END
 from attncli.faithful.result import TranslatedLine
 from attncli.serve.documents import doubts, translated_html
-from attncli.serve.media import AUTO, Detected, recognised
+from attncli.serve.labels import AUTO, Detected, recognised
 from attncli.serve.models import Job
 from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of

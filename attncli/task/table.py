@@ -51,7 +51,7 @@ TASKS: dict[str, Task] = {
             "evaluate captions": "attncli.caption.evaluate_command:captions",
         },
         training={"image": "attncli.caption.source:ImageTraining"},
-        runner="attncli.caption.images:CaptionRunner",
+        runner="attncli.caption.runner:CaptionRunner",
         loaded="attncli.interface.captioner:Captioner",
     ),
     "transcribe": Task(

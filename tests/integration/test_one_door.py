@@ -195,8 +195,8 @@ def test_python_and_tables_have_the_outputs_of_the_command(case: Case, plain: li
     model: Any = attncli.load(case.model)
     columns = {"text": [*map(str, case.items)]}
     if case.task == "align":
-        sides = zip(*(one.split("\t") for one in case.items), strict=True)
-        columns = dict(zip(("text", "target"), sides, strict=True))
+        pairs = [one.split("\t") for one in case.items]
+        columns = {"text": [one for one, _ in pairs], "target": [other for _, other in pairs]}
     target = "target" if "target" in columns else ""
     mapper = BatchMapper([case.task, *case.options], target=target)
     assert list(mapper(columns)[mapper.into]) == plain
@@ -226,7 +226,7 @@ def test_python_and_tables_have_the_outputs_of_the_command(case: Case, plain: li
 def test_the_jobs_of_the_service_have_the_outputs_of_the_command(
     case: Case, plain: list[str]
 ) -> None:
-    more = {} if case.task in ("align", "transcribe") else {"nbest": 3}
+    more: dict[str, Any] = {} if case.task in ("align", "transcribe") else {"nbest": 3}
     to = "de" if case.task == "translate" else ""
     job = Job.of(case.task, weights=case.task != "align", to=to, **more)
     items, served = case.items, ServedModel(case.model)
@@ -276,7 +276,7 @@ def ask() -> Iterator[Ask]:
     """Return a function that asks a service."""
     testing = pytest.importorskip("starlette.testclient")
     from attncli.serve.app import application
-    from attncli.serve.catalogue import ServeOptions
+    from attncli.serve.options import ServeOptions
     from attncli.serve.service import Service
 
     service = Service(ServeOptions(threads=1))

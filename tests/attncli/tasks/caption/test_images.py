@@ -13,13 +13,9 @@ import numpy as np
 import torch
 from PIL import Image
 
-from attncli.caption.images import (
-    CaptionOptions,
-    CaptionRunner,
-    CaptionStatistics,
-    ImageOpener,
-    PixelBudget,
-)
+from attncli.caption.images import ImageOpener, PixelBudget
+from attncli.caption.outputs import CaptionStatistics
+from attncli.caption.runner import CaptionOptions, CaptionRunner
 from attncli.caption.writers import CaptionedImage
 from attncli.data.named_files import ImageFile
 from attncli.render.image_maps import AttentionMaps
