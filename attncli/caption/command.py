@@ -153,7 +153,7 @@ def _write_all(
     """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
     statistics = CaptionStatistics()
-    head, foot = frame(runner.layout)
+    head, foot = frame(runner.options.format)
     write(head)
     for outcomes in results:
         for each in [[one] for one in outcomes] if show else [outcomes]:

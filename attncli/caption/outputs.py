@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from attncli.caption.runner import RAISED
-from attncli.caption.writers import CaptionedImage, frame, rendered
+from attncli.caption.writers import CaptionedImage, figures, frame
 from attncli.data.named_files import SUFFIXES
 from attncli.data.streams import open_output
 from attncli.options.line_streams import NAME, PictureFiles
-from attncli.render.rows import RowLayout
 from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.files import write_bytes, write_text
@@ -79,11 +78,10 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
     files = PictureFiles(place)
     write_maps = writer_of(files.pattern)
     if not alone and NAME not in str(files.pattern) and files.pattern.suffix.lower() == ".html":
-        layout = RowLayout("html")
-        head, foot = frame(layout)
+        head, foot = frame("html")
         with open_output(files.pattern) as write:
             write(head)
-            yield lambda outcomes: write(rendered(outcomes, layout))
+            yield lambda outcomes: write(figures(outcomes))
             write(foot)
         return
     files.check("images", alone=alone)

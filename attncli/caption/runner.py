@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import tee
 from typing import TYPE_CHECKING, Any
 
 from attncli.caption.images import ImageOpener, OpenedImage
-from attncli.caption.writers import WRITER, CaptionedImage, rendered
+from attncli.caption.writers import CaptionedImage, figures
 from attncli.data.named_files import IMAGES, ImageFile
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import ImageBatches
-from attncli.render.rows import RowLayout
-from attncli.task.runner import Models, Runner
-from attncli.terminal.messages import current_screen
+from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
+from attncli.task.runner import Models
+from attncli.terminal.messages import current_screen, one_cell, printable
 from models.core.settings import option
 from models.storage.installed import chosen_model
 
@@ -45,7 +45,7 @@ class CaptionOptions(Options):
     compute: ImageBatches = option(ImageBatches, "computation")
 
 
-class CaptionRunner(Runner[ImageFile, CaptionedImage]):
+class CaptionRunner(RowRunner[ImageFile, CaptionedImage]):
     """A captioner of images. `run` is the only way to captions, for commands, jobs and service."""
 
     task = shipped = "caption"
@@ -88,21 +88,44 @@ class CaptionRunner(Runner[ImageFile, CaptionedImage]):
             for (files, images), found in zip(batches, captions, strict=True):
                 yield _captioned(files, images, found, draw_hard, self.name)
 
-    def rows(self, results: Sequence[CaptionedImage]) -> bytes:
-        """Return the rows of some images."""
-        return rendered(results, self.layout)
+    def cells(self, result: CaptionedImage) -> InputCells:
+        """Return an image and its captions."""
+        read = (self.model.read_mode,) if self.model.read_mode.startswith("hard") else ()
+        outputs = [OutputCells(each.text, f"{each.score:.4f}", read) for each in result.hypotheses]
+        return InputCells(name_of(result.file), outputs or [OutputCells(columns=read)])
 
-    @cached_property
-    def layout(self) -> RowLayout:
-        """The layout of the rows."""
-        given, several = self.options, self.model.search.nbest > 1
-        return RowLayout(
-            given.format, several, given.with_scores, self.model.read_mode, alone=given.alone
+    def lines(self, result: CaptionedImage) -> Iterable[str]:
+        """Return the rows of an image; of a single one, rows of text have no name."""
+        if self.options.format != "text":
+            yield from super().lines(result)
+            return
+        name = "" if self.options.alone else f"{name_of(result.file)}\t"
+        scores = self.several or self.options.with_scores
+        for one in result.hypotheses if self.several else result.hypotheses[:1]:
+            score = f"{one.score:.4f}\t" if scores else ""
+            yield f"{name}{score}{one_cell(one.text)}"
+        if not result.hypotheses and not self.options.alone:
+            yield name + ("\t" if scores else "")
+
+    def rows(self, results: Sequence[CaptionedImage]) -> bytes:
+        """Return the rows of some images; file names that are not valid UTF-8 keep their bytes."""
+        if self.options.format == "html":
+            return figures(results)
+        rows = "".join(f"{row}\n" for each in results for row in self.lines(each))
+        return rows.encode(
+            "utf-8", "replace" if self.options.format == "jsonl" else "surrogateescape"
         )
 
     def record(self, result: CaptionedImage) -> dict[str, Any]:
-        """Return an image with its captions as written to JSON."""
-        return WRITER.record(result, self.layout)
+        """Return an image with its captions, and how hard attention was read."""
+        record: dict[str, Any] = {
+            "image": result.file.name,
+            "caption": result.hypotheses[0].text if result.hypotheses else None,
+            "hypotheses": [hypothesis_record(one) for one in result.hypotheses],
+        }
+        if self.model.read_mode:
+            record["read"] = self.model.read_mode
+        return {**record, "error": result.note} if result.note else record
 
     def heat_map(self, result: CaptionedImage) -> str:
         """Return the attention map of each word."""
@@ -145,3 +168,8 @@ def _captioned(
             maps = maps._replace(model=model)
         outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
     return outcomes
+
+
+def name_of(file: ImageFile) -> str:
+    """Return the name of an image without what would break a row or control a terminal."""
+    return printable(one_cell(file.name), keep_surrogates=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.lines import ClassifiedLine
@@ -14,10 +14,9 @@ from attncli.faithful.split import split
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
-from attncli.render.rows import InputCells, OutputCells, RowLayout, RowWriter, encoded_rows
+from attncli.render.rows import InputCells, OutputCells, RowRunner
 from attncli.render.weighted_text import weighted_text, words_in_colour
 from attncli.task.panels import WeightedText
-from attncli.task.runner import Runner
 from attncli.terminal.messages import current_screen
 from models.core.settings import option
 from models.core.types import Classification, LabelProbability, WordWeight
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "unknown"  # label of a text without a letter that an identifier of languages knows
 CODE = re.compile("[a-z]{2,3}")
+DIGITS = 4
 
 
 class Pieces(NamedTuple):
@@ -50,7 +50,7 @@ class ClassifyOptions(Options):
     nbest: int = 1  # labels per line
 
 
-class ClassifyRunner(Runner[Line, ClassifiedLine]):
+class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
     """A classifier of lines. `run` is the only way to labels, for commands, jobs and service."""
 
     task = shipped = "classify"
@@ -86,23 +86,30 @@ class ClassifyRunner(Runner[Line, ClassifiedLine]):
                 for plan, parts in zip(plans, found, strict=True)
             ]
 
-    def rows(self, results: Sequence[ClassifiedLine]) -> bytes:
-        """Return the labels of some lines, each row with the line ending of its text.
+    @property
+    def several(self) -> bool:
+        """True if a line may have several labels."""
+        return bool(self.options.nbest > 1)
 
-        text: the best label, after its probability and a tab with scores; of several labels
-        ``index ||| label ||| probability``, index from 0. tsv: text, label and probability of each
-        label. jsonl: an object for each line; see `record`.
-        """
-        return encoded_rows(results, self.layout, WRITER)
-
-    @cached_property
-    def layout(self) -> RowLayout:
-        """The layout of the rows."""
-        return RowLayout(self.options.format, self.options.nbest > 1, self.options.with_scores)
+    def cells(self, result: ClassifiedLine) -> InputCells:
+        """Return a text, and each label with its probability."""
+        outputs = [OutputCells(label, f"{value:.{DIGITS}f}") for label, value in _labels(result)]
+        return InputCells(result.line.text, outputs or [OutputCells()], result.line.number)
 
     def record(self, result: ClassifiedLine) -> dict[str, Any]:
         """Return text, labels with probabilities, and words with weights or an error."""
-        return _record(result, self.layout)
+        labels = [
+            {"label": name, "probability": round(value, 6)} for name, value in _labels(result)
+        ]
+        record: dict[str, Any] = {"text": result.line.text, "labels": labels}
+        if result.result is None:
+            return {**record, "error": result.note}
+        if result.result.words:
+            record["words"] = [word for word, _ in result.result.words]
+            record["weights"] = [round(weight, DIGITS) for _, weight in result.result.words]
+        if heads := result.result.heads:
+            record["heads"] = [[round(weight, DIGITS) for weight in row] for row in heads]
+        return record
 
     def heat_map(self, result: ClassifiedLine) -> str:
         """Return the words on the colours of their weights."""
@@ -166,31 +173,5 @@ def _joined(text: str, parts: Sequence[Classification], lengths: Sequence[int]) 
     return Classification(text, labels, tuple(words), tuple(map(tuple, heads)))
 
 
-DIGITS = 4
-
-
-def _cells(outcome: ClassifiedLine, layout: RowLayout) -> InputCells:
-    outputs = [OutputCells(label, f"{value:.{DIGITS}f}") for label, value in _labels(outcome)]
-    return InputCells(outcome.line.text, outputs or [OutputCells()], outcome.line.number)
-
-
-def _record(outcome: ClassifiedLine, layout: RowLayout) -> dict[str, object]:
-    labels = [{"label": label, "probability": round(value, 6)} for label, value in _labels(outcome)]
-    record: dict[str, object] = {"text": outcome.line.text, "labels": labels}
-    if outcome.result and outcome.result.words:
-        record["words"] = [word for word, _ in outcome.result.words]
-        record["weights"] = [round(weight, DIGITS) for _, weight in outcome.result.words]
-    if outcome.result and outcome.result.heads:
-        record["heads"] = [
-            [round(weight, DIGITS) for weight in row] for row in outcome.result.heads
-        ]
-    if outcome.result is None:
-        record["error"] = outcome.note
-    return record
-
-
 def _labels(outcome: ClassifiedLine) -> tuple[LabelProbability, ...]:
     return outcome.result.labels if outcome.result else ()
-
-
-WRITER = RowWriter(_cells, _record)

@@ -22,15 +22,17 @@ from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
 from attncli.jobs.loading import as_folders, model_names
 from attncli.options.settings import HardAttention
+from attncli.render.alignment import inputs_of, linked, record_of
 from attncli.render.alignment_writers import heat_maps
-from attncli.render.rows import RowLayout, encoded_rows
-from attncli.task.runner import Models, Runner
+from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
+from attncli.task.runner import Models
 from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.translate.lines import by_line, translate_lines
-from attncli.translate.writers import WRITER, OutputReport
+from attncli.translate.writers import OutputReport
 from models.core.errors import ConfigurationError
+from models.search.repeats import repetition
 from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
 
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 RecogniseLines = Callable[[Sequence[Line]], list[str]]  # the language of each line of a chunk
 
 
-class TranslateRunner(Runner[Line, TranslatedLine]):
+class TranslateRunner(RowRunner[Line, TranslatedLine]):
     """Models that translate lines. `run` is the only way to a translation."""
 
     task = shipped = "translate"
@@ -143,21 +145,34 @@ class TranslateRunner(Runner[Line, TranslatedLine]):
             self.failing = self.failing or any(one.checks for one in results)
             yield results
 
-    def rows(self, results: Sequence[TranslatedLine]) -> bytes:
-        """Return the rows of some lines, each with the line ending of its source."""
-        return encoded_rows(results, self.layout, WRITER)
-
-    @cached_property
-    def layout(self) -> RowLayout:
-        """The layout of the rows."""
-        given, several = self.options, self.model.search.nbest > 1
-        return RowLayout(
-            given.format, several, given.with_scores, self.model.read_mode, align=given.links
-        )
+    def cells(self, result: TranslatedLine) -> InputCells:
+        """Return a line and its outputs: n-best lists as in Moses, links behind as in Marian."""
+        links, outputs = self.options.links, []
+        for rank, hypothesis in enumerate(result.hypotheses):
+            found = ""
+            if pair := links and result.alignments and result.alignments[rank]:
+                found = linked(pair.panels[0], 0, probabilities=False)
+            suffix = f" ||| {found}" if pair else ""
+            columns = (found,) if links else ()
+            outputs.append(OutputCells(hypothesis.text, f"{hypothesis.score:.4f}", columns, suffix))
+        missing = OutputCells(columns=("",) if links else ())
+        return InputCells(result.line.text, outputs or [missing], result.line.number)
 
     def record(self, result: TranslatedLine) -> dict[str, Any]:
-        """Return a line with its translations as written to JSON."""
-        return WRITER.record(result, self.layout)
+        """Return a line with its translations; log_prob is the natural logarithm."""
+        outputs = [hypothesis_record(one) for one in result.hypotheses]
+        for one, output in zip(result.hypotheses, outputs, strict=True):
+            if found := repetition(one.text, result.line.text):
+                output["repetition"] = {"phrase": found.phrase, "count": found.times}
+        for pair, output in zip(result.alignments, outputs, strict=False):
+            units = {"source": pair.source, "target": pair.target}
+            output["alignment"] = {**units, **record_of(pair.panels[0]), **inputs_of(pair)}
+        record: dict[str, Any] = {"source": result.line.text, "hypotheses": outputs}
+        if self.model.read_mode.startswith("hard"):
+            record["read"] = self.model.read_mode
+        if result.checks:
+            record["checks"] = [check._asdict() for check in result.checks]
+        return record if result.translation else {**record, "error": result.note}
 
     def heat_map(self, result: TranslatedLine) -> str:
         """Return the alignment of the best output of a line."""
