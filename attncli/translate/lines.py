@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from attncli.documents.document import LINE_END
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
+from attncli.translate.alignment import AlignTranslations, with_tags
 from attncli.translate.engine import TranslateOptions
 from models.core.types import EMPTY, Hypothesis, Translation
 
 if TYPE_CHECKING:
-    from attncli.translate.alignment import AlignTranslations
     from models.engines.text_translator import TextTranslator
 
 
@@ -52,8 +52,6 @@ def translate_lines(
             if len(other.checks) < len(results[number].checks):
                 plans[number], results[number] = again[number], other
         if aligner:
-            from attncli.translate.alignment import with_tags
-
             results = with_tags(results, plans, aligner)
         yield [plan.restored(one) for plan, one in zip(plans, results, strict=True)]
 

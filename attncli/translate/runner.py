@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attncli.align.pairs import Aligner, aligner_of
 from attncli.classify.languages import LineLanguages
 from attncli.classify.lines import ClassifyRunner
 from attncli.data.tables import as_rows
@@ -28,6 +29,7 @@ from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_r
 from attncli.task.runner import Models
 from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
+from attncli.translate.alignment import token_weights, with_alignments
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.translate.lines import by_line, translate_lines
 from attncli.translate.writers import OutputReport
@@ -37,7 +39,6 @@ from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
-    from attncli.align.pairs import Aligner
     from attncli.faithful.spans import TokenWeights
     from attncli.task.panels import AlignedPair
     from models.core.types import Translation
@@ -138,8 +139,6 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         )
         found = translated(chunks) if options.verbatim else by_line(chunks, translated)
         if weights:
-            from attncli.translate.alignment import with_alignments
-
             found = with_alignments(found, self._aligners)
         for results in found:
             self.failing = self.failing or any(one.checks for one in results)
@@ -204,8 +203,6 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
     @cached_property
     def _aligners(self) -> list[Aligner]:
-        from attncli.align.pairs import aligner_of
-
         own, heads = self.options.of("align"), self.options.heads
         size = self.options.compute.batch_tokens
         names = self.titles if len(self.titles) > 1 else [""]
@@ -215,6 +212,4 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         ]
 
     def _token_weights(self, translations: list[Translation]) -> list[TokenWeights]:
-        from attncli.translate.alignment import token_weights
-
         return token_weights(self.in_torch[0], translations)
