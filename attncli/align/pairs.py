@@ -178,10 +178,6 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
         """Return the weights of a pair."""
         return heat_maps(result, current_screen())
 
-    def drawn(self, result: AlignedPair) -> Sequence[AlignedPair]:
-        """Return the pair."""
-        return [result]
-
     def text(self, result: AlignedPair) -> str | None:
         """Return the links."""
         return None if result.note else linked(result.panels[0], 0, probabilities=False)

@@ -14,7 +14,7 @@ from attncli.options.shared import save_outputs
 from attncli.scoring.score import System
 from attncli.task.runner import Runner
 from attncli.task.table import find_runner
-from attncli.terminal.messages import counted, one_line
+from attncli.terminal.messages import ShowProgress, counted, one_line
 from models.search.batching import windows
 from models.text.normalise import nfc
 
@@ -43,25 +43,36 @@ def evaluated(
     there are names. watch: called with each result as soon as it is there.
     """
     for name, folder in zip(model_names(folders), folders, strict=True):
-        runner = find_runner(task).open(folder, options)
-        results, start = list[Any](), time.perf_counter()
+        runner, start = find_runner(task).open(folder, options), time.perf_counter()
         label = f"{runner.doing}, {name}"
         with options.messages.progress(label, total=len(items)) as advance:
-
-            def show(done: int, total: int = 0) -> None:
-                count = len(results) + done  # noqa: B023
-                rate = count / (time.perf_counter() - start)  # noqa: B023
-                advance(count, f"{counted(count, runner.unit)}, {rate:,.1f}/s")  # noqa: B023
-
-            runner.on_batch = show
-            for found in runner.run(windows(items, CHUNK_LINES)):
-                results += found
-                for each in found:
-                    watch(each)
-                show(0)
+            results = _results(runner, items, watch, advance)
         seconds = time.perf_counter() - start
         outputs = [nfc(one_line(runner.text(each) or "")) for each in results]  # as references
         rows = map("\t".join, zip(names, outputs, strict=True)) if names else outputs
         save_outputs(save, name, rows)
         read = getattr(runner.model, "read_mode", "")
         yield ModelOutputs(System(name, outputs, seconds, read=read), runner, results)
+
+
+def _results(
+    runner: Runner[Any, Any],
+    items: Sequence[Any],
+    watch: Callable[[Any], None],
+    advance: ShowProgress,
+) -> list[Any]:
+    """Return the result of each input; show how many are done."""
+    results, start = list[Any](), time.perf_counter()
+
+    def show(done: int, total: int = 0) -> None:
+        count = len(results) + done
+        rate = count / (time.perf_counter() - start)
+        advance(count, f"{counted(count, runner.unit)}, {rate:,.1f}/s")
+
+    runner.on_batch = show
+    for found in runner.run(windows(items, CHUNK_LINES)):
+        results += found
+        for each in found:
+            watch(each)
+        show(0)
+    return results

@@ -1,4 +1,4 @@
-"""Captions, labels and transcripts."""
+"""POST /caption, /transcribe and /v1/audio/transcriptions: captions of images, transcripts."""
 
 from __future__ import annotations
 
