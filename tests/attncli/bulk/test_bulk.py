@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -67,21 +66,6 @@ def test_the_output_is_that_of_one_process(
     assert (error["file"], error["record"]) == (str(source), 12)
     assert "line 12 is not valid UTF-8" in error["error"]
     assert not (tmp_path / "out.bulk" / "parts").exists()
-
-
-@pytest.mark.parametrize("options", [["--format", "jsonl"], ["-n", "2"], ["--scores"]])
-def test_every_format_has_the_rows_of_one_process(
-    options: list[str], source: Path, tiny_bundle: Path, tmp_path: Path
-) -> None:
-    one, out = tmp_path / "one", tmp_path / "out"
-    app.run(["translate", "-m", str(tiny_bundle), "-i", str(source), "-o", str(one), *options])
-    assert bulk(source, out, "translate", "-m", tiny_bundle, *options) == 1
-    assert numbers_rounded(out.read_text()) == numbers_rounded(one.read_text())
-
-
-def numbers_rounded(rows: str) -> str:
-    """Return rows with scores of three digits: batches of other sizes round differently."""
-    return re.sub(r"-?\d+\.\d+(e-\d+)?", lambda found: f"{float(found[0]):.3f}", rows)
 
 
 def test_folders_are_mirrored_without_compression(
