@@ -15,7 +15,6 @@ from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import ImageBatches
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
-from attncli.task.runner import Models
 from attncli.terminal.messages import current_screen, one_cell, printable
 from models.core.settings import option
 from models.storage.installed import chosen_model
@@ -52,20 +51,11 @@ class CaptionRunner(RowRunner[ImageFile, CaptionedImage]):
     doing, unit, into, options_of = "captioning", "image", "caption", CaptionOptions
     files, fields, item = IMAGES, 0, IMAGES.named
     load = staticmethod(partial(loading.load, task))
-    name = ""  # of the model, for pictures
 
     @classmethod
     def of(cls, model: Captioner, options: CaptionOptions) -> CaptionRunner:
         """Return the runner of a captioner."""
         return cls(loading.configured(cls.task, model, options), options)
-
-    @classmethod
-    def open(cls, models: Models, options: CaptionOptions) -> CaptionRunner:
-        """Open a captioner, or that in the box without one."""
-        folder = chosen_model(next(iter(loading.as_folders(models)), None), cls.task)
-        runner = super().open(folder, options)
-        runner.name = folder.name
-        return runner
 
     def run(
         self, chunks: Iterable[Sequence[ImageFile]], *, weights: bool = False
@@ -75,7 +65,9 @@ class CaptionRunner(RowRunner[ImageFile, CaptionedImage]):
         While a batch is computed, the next one of its group is decoded: two batches are in memory,
         in the size that the model reads. weights: True adds attention maps.
         """
-        size = self.options.compute.batch_images
+        size, name = self.options.compute.batch_images, ""
+        if self.folders is not None:
+            name = chosen_model(next(iter(self.folders), None), self.task).name
         draw_hard = not self.options.attention.read_decode  # by argmax, if the mean is read
         with ImageOpener(self.model, attention=weights) as opener:
             batches, again = tee(
@@ -86,7 +78,7 @@ class CaptionRunner(RowRunner[ImageFile, CaptionedImage]):
             )
             captions = self.model.batches(shown, attention=weights)
             for (files, images), found in zip(batches, captions, strict=True):
-                yield _captioned(files, images, found, draw_hard, self.name)
+                yield _captioned(files, images, found, draw_hard, name)
 
     def cells(self, result: CaptionedImage) -> InputCells:
         """Return an image and its captions."""

@@ -47,6 +47,7 @@ class Runner(ABC, Generic[Item, Result]):
 
     model: Any  # of models/engines; of an ensemble: all together
     options: Any
+    folders: Sequence[Path] | None = None  # that were opened; (): the box; None: a model in memory
     # called after each batch of a chunk with the number of its texts that are done, and of all
     on_batch: Callable[[int, int], None] = staticmethod(lambda done, total: None)
 
@@ -75,7 +76,9 @@ class Runner(ABC, Generic[Item, Result]):
     @classmethod
     def open(cls, models: Models, options: Any) -> Self:
         """Return the runner of models, or of the model in the box without any."""
-        return cls.of(cls.load(models, options), options)
+        runner = cls.of(cls.load(models, options), options)
+        runner.folders = [models] if isinstance(models, Path) else [*(models or ())]
+        return runner
 
     @abstractmethod
     def run(

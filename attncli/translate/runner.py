@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncli.align.pairs import Aligner, aligner_of
@@ -21,12 +20,11 @@ from attncli.classify.lines import ClassifyRunner
 from attncli.data.tables import as_rows
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
-from attncli.jobs.loading import as_folders, model_names
+from attncli.jobs.loading import model_names
 from attncli.options.settings import HardAttention
 from attncli.render.alignment import inputs_of, linked, record_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
-from attncli.task.runner import Models
 from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
 from attncli.translate.alignment import token_weights, with_alignments
@@ -62,14 +60,13 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         options: TranslateOptions | None = None,
         *,
         languages: RecogniseLines | None = None,
-        folders: Sequence[Path] = (),
     ) -> None:
         """Raise ConfigurationError for tags and documents with a model of several inputs.
 
-        languages: see `translate_lines`. folders: of the model, for the titles of pictures.
+        languages: see `translate_lines`.
         """
         self.model, self.options = model, options or TranslateOptions()
-        self.languages, self.titles = languages, model_names(folders) if folders else [""]
+        self.languages = languages
         self.failing = False  # True if an output has failed a check
         if model.inputs and (self.options.document or self.options.keep_tags):
             raise ConfigurationError(
@@ -81,9 +78,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             )
 
     @classmethod
-    def of(
-        cls, model: TextTranslator, options: TranslateOptions, *, folders: Sequence[Path] = ()
-    ) -> TranslateRunner:
+    def of(cls, model: TextTranslator, options: TranslateOptions) -> TranslateRunner:
         """Return the runner of a model."""
         recognises = options.source == AUTO
         opening = replace(options, source="") if recognises else options
@@ -95,13 +90,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         if recognises:
             classifier = ClassifyRunner.open(None, replace(opening, attention=HardAttention()))
             languages = LineLanguages(classifier.model, translator.to)
-        return cls(translator, options, languages=languages, folders=folders)
-
-    @classmethod
-    def open(cls, models: Models, options: TranslateOptions) -> TranslateRunner:
-        """Open a model, the ensemble of several, or the model in the box without any."""
-        folders = as_folders(models) or [default_model("translate")]
-        return cls.of(cls.load(models, options), options, folders=folders)
+        return cls(translator, options, languages=languages)
 
     def run(
         self, chunks: Iterable[Sequence[Line]], *, weights: bool = False
@@ -205,10 +194,13 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
     def _aligners(self) -> list[Aligner]:
         own, heads = self.options.of("align"), self.options.heads
         size = self.options.compute.batch_tokens
-        names = self.titles if len(self.titles) > 1 else [""]
+        titles = [""]
+        if self.folders is not None:
+            titles = model_names(self.folders or [default_model("translate")])
+        names = titles if len(titles) > 1 else [""]
         return [
             aligner_of(model, own, name=name, model=title, heads=heads, max_batch_tokens=size)
-            for name, title, model in zip(names, self.titles, self.in_torch, strict=True)
+            for name, title, model in zip(names, titles, self.in_torch, strict=True)
         ]
 
     def _token_weights(self, translations: list[Translation]) -> list[TokenWeights]:
