@@ -12,12 +12,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from html.entities import html5
-from itertools import accumulate, groupby, islice, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Literal, NamedTuple
 
 from attncli.faithful.protect import FIRST, MARK, Part, protect
 from attncli.faithful.spans import has_word
-from models.core.limits import LINE_TAGS
 
 Kind = Literal["text", "open", "close", "void", "placeholder"]
 
@@ -103,11 +102,6 @@ def _decoded(entity: str) -> str:
 def count(line: str) -> Counter[str]:
     """Return how often each tag occurs."""
     return Counter(part.raw for part in scan(line) if part.kind != "text")
-
-
-def too_many_tags(line: str) -> bool:
-    """Return True if a line has more tags than can be projected in reasonable time."""
-    return next(islice(TAG.finditer(line), LINE_TAGS, None), None) is not None
 
 
 class TaggedLine(NamedTuple):

@@ -22,6 +22,8 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from attncli.data.streams import FOLDERS
+from attncli.options.help_page import HelpPage
 from attncli.options.shared import convert_quickly
 from attncli.task.table import task_commands
 from attncli.terminal import console
@@ -256,8 +258,6 @@ def misused(error: Any) -> typer.Exit:
     said = " ".join(error.format_message().split()).rstrip(".")
     where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
     if getattr(error, "option_name", "") in ("-r", "--recursive"):
-        from attncli.data.streams import FOLDERS
-
         where = f"; {FOLDERS}"
     console.warn(said[:1].lower() + said[1:] + where)
     return typer.Exit(1 if re.search(r"should be (greater|less) than", said) else 2)
@@ -280,7 +280,6 @@ def load_command(name: str) -> Any:
     """Import a command of the table and return it as a click command."""
     function = resolve_name(COMMANDS[name])
     about, example = _help_and_example(function)
-    from attncli.options.help_page import HelpPage  # reads the settings classes
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     command_class = getattr(function, "command_class", HelpPage)
