@@ -182,7 +182,7 @@ def read_slides(content: bytes, options: DocumentOptions) -> Document:
     """Return the text of the paragraphs of slides, tables and notes (21.1.2, DrawingML text)."""
     format = OfficeFormat(
         "a PowerPoint presentation",
-        re.compile(r"ppt/(slides|notesSlides)/[^/]*\.xml"),
+        re.compile(r"ppt/(presentation|(slides|notesSlides)/[^/]*)\.xml"),
         lambda root: root.iter(f"{A}p"),
         _slide_parts,
         _rebuild_slide,
