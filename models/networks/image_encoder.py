@@ -22,8 +22,13 @@ from models.core.errors import ConfigurationError, NotFoundError, intact, unknow
 from models.core.numerics import Dropout
 from models.core.registry import find, names
 from models.core.types import Memory
-from models.networks.edgetpu import Convolution, read_classifier, shipped_tensors
-from models.networks.recurrent_encoder import Cnn, copy_weights
+from models.networks.edgetpu import (
+    Cnn,
+    Convolution,
+    copy_weights,
+    read_classifier,
+    shipped_tensors,
+)
 from models.signals.imagenet import ImageLabels
 
 FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")

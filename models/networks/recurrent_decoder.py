@@ -98,16 +98,26 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         wanted: Wanted = NOTHING,
     ) -> DecoderOutput:
         """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
-        inputs, token_part = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
+        embedded = self.dropout(self.embedding(tokens))
+        token_part = self.output_part(embedded)  # (R, T, O)
         steps: list[RecurrentStep] = []
-        for each in inputs.unbind(1):  # (R, G)
+        for each in self.token_gates(embedded).unbind(1):  # (R, G)
             steps.append(self.step(each, state, prepared))
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]
         gates = torch.cat(factors, 1) if factors and wanted.weights else None
         output = DecoderOutput(self.features(token_part, steps), state, gates=gates)
-        return with_reads(output, reads, wanted) if reads else output
+        if not reads:
+            return output
+        _, weights, log_prob, entropy, *_ = zip(*reads, strict=True)
+        each = [r.weights.unsqueeze(1) if r.heads is None else r.heads for r in reads]  # (R, H, S)
+        return output._replace(
+            weights=torch.stack(weights, 1) if wanted.weights else None,
+            log_prob=None if log_prob[0] is None else torch.stack(log_prob, 1),
+            entropy=None if entropy[0] is None else torch.stack(entropy, 1),
+            heads=torch.stack(each, 2).unsqueeze(1) if wanted.heads else None,  # (R, 1, H, T, S)
+        )
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
@@ -122,22 +132,6 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     def features(self, token_part: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Return the output layer's input (R, T, D) from `output_part` of tokens and the steps."""
         raise NotImplementedError
-
-    def read_tokens(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the parts of the gates and of the output layer's input that tokens (R, T) have.
-
-        The hypotheses of a search read few different tokens: on a processor each is mapped once.
-        """
-        rows = None
-        searched = tokens.shape[1] == 1 and tokens.device.type == "cpu" and not self.training
-        if searched and not torch.compiler.is_compiling():
-            different, rows = tokens[:, 0].unique(return_inverse=True)
-            tokens = different[:, None]  # (N, 1)
-        embedded = self.dropout(self.embedding(tokens))
-        gates, outputs = self.token_gates(embedded), self.output_part(embedded)
-        if rows is None:
-            return gates, outputs
-        return gates.index_select(0, rows), outputs.index_select(0, rows)
 
     def read(
         self, query: Tensor, state: RecurrentState, prepared: RecurrentMemory
@@ -162,20 +156,6 @@ def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Hea
     built = attention(config.hidden, value_size, config.attention)
     check_slots(built.max_slots, config, "attention")
     return built
-
-
-def with_reads(
-    output: DecoderOutput, reads: list[AttentionOutput], wanted: Wanted
-) -> DecoderOutput:
-    """Add what the attention read at all steps; weights (R, T, S) and heads if they are wanted."""
-    _, weights, log_prob, entropy, *_ = zip(*reads, strict=True)
-    each = [r.weights.unsqueeze(1) if r.heads is None else r.heads for r in reads]  # (R, H, S)
-    return output._replace(
-        weights=torch.stack(weights, 1) if wanted.weights else None,
-        log_prob=None if log_prob[0] is None else torch.stack(log_prob, 1),
-        entropy=None if entropy[0] is None else torch.stack(entropy, 1),
-        heads=torch.stack(each, 2).unsqueeze(1) if wanted.heads else None,  # (R, 1, H, T, S)
-    )
 
 
 class RnnDecoder(RecurrentDecoder):

@@ -17,8 +17,8 @@ from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ConfigurationError, InputError, intact
 from models.core.numerics import Dropout, Linear, normal_weights
 from models.core.types import Memory
+from models.networks.edgetpu import Cnn, copy_weights
 from models.networks.image_encoder import ImageEncoder
-from models.networks.recurrent_encoder import Cnn, copy_weights
 
 
 class TransformerEncoder(nn.Module):
