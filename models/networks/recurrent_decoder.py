@@ -98,10 +98,9 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         wanted: Wanted = NOTHING,
     ) -> DecoderOutput:
         """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
-        embedded = self.dropout(self.embedding(tokens))
-        token_part = self.output_part(embedded)  # (R, T, O)
+        inputs, token_part = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
         steps: list[RecurrentStep] = []
-        for each in self.token_gates(embedded).unbind(1):  # (R, G)
+        for each in inputs.unbind(1):  # (R, G)
             steps.append(self.step(each, state, prepared))
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]
@@ -132,6 +131,22 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     def features(self, token_part: Tensor, steps: list[RecurrentStep]) -> Tensor:
         """Return the output layer's input (R, T, D) from `output_part` of tokens and the steps."""
         raise NotImplementedError
+
+    def read_tokens(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the parts of the gates and of the output layer's input that tokens (R, T) have.
+
+        The hypotheses of a search read few different tokens: on a processor each is mapped once.
+        """
+        rows = None
+        searched = tokens.shape[1] == 1 and tokens.device.type == "cpu" and not self.training
+        if searched and not torch.compiler.is_compiling():
+            different, rows = tokens[:, 0].unique(return_inverse=True)
+            tokens = different[:, None]  # (N, 1)
+        embedded = self.dropout(self.embedding(tokens))
+        gates, outputs = self.token_gates(embedded), self.output_part(embedded)
+        if rows is None:
+            return gates, outputs
+        return gates.index_select(0, rows), outputs.index_select(0, rows)
 
     def read(
         self, query: Tensor, state: RecurrentState, prepared: RecurrentMemory

@@ -15,7 +15,7 @@ from models.core.config import AttentionConfig
 from models.core.registry import find, names
 from models.core.types import Memory
 from tests.models.attention.formulas import Vector, additive, dot, times
-from tests.models.mechanisms import EQUAL_SIZES, refused
+from tests.models.mechanisms import EQUAL_SIZES
 
 QUERY, VALUE = 6, 8
 PARTS = torch.tensor([[0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1]])
@@ -140,21 +140,3 @@ def test_an_absent_memory_has_no_weight(name: str, normalise: str) -> None:
     assert found.context.isfinite().all()
     assert (found.weights[(PARTS == 1).unsqueeze(1).expand(-1, 3, -1)] == 0).all()
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, 3))
-
-
-@every
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("window", "local_p"),
-        ("coverage", True),
-    ],
-)
-def test_parts_that_need_the_order_of_one_memory_are_refused(
-    name: str, setting: str, value: Any
-) -> None:
-    refused(
-        lambda: made(name, **{setting: value}),
-        f"model.attention.{setting}={str(value).lower()} with several inputs",
-        f"expected model.attention.{setting}=",
-    )

@@ -15,7 +15,7 @@ from models.core.config import AttentionConfig
 from models.core.numerics import additive_energy, feed_forward_energy
 from models.core.registry import find, names
 from tests.models.attention.formulas import FORMULAS
-from tests.models.mechanisms import BATCH, EQUAL_SIZES, FAMILIES, a_past, model_of, refused
+from tests.models.mechanisms import BATCH, EQUAL_SIZES, FAMILIES, a_past, model_of
 
 
 def test_every_score_has_a_formula() -> None:
@@ -47,12 +47,6 @@ def test_cosine_of_equal_sizes_needs_no_map_and_is_bounded_by_its_sharpness() ->
     query, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
     angles = torch.nn.functional.cosine_similarity(query[:, :, None], values[:, None], dim=-1)
     torch.testing.assert_close(score(query, score.prepare(values)), 8 * angles)
-
-
-def test_a_source_longer_than_location_has_logits_for_is_refused() -> None:
-    score = find("score", "location")(3, 4, AttentionConfig(score="location"))
-    score.prepare(torch.randn(1, 512, 4))
-    refused(lambda: score.prepare(torch.randn(1, 513, 4)), "513 slots", "at most 512", "positions")
 
 
 ENERGIES: dict[str, tuple[Callable[..., Tensor], list[tuple[int, ...]]]] = {

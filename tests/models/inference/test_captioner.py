@@ -116,12 +116,6 @@ def test_gradients_reach_every_parameter_that_is_not_frozen(preset: str) -> None
                 assert grad is not None and grad.abs().sum() > 0, name
 
 
-def test_what_cannot_work_is_refused_at_construction() -> None:
-    config = dataclasses.replace(small_config(SOFT), readout=8)
-    with pytest.raises(ModelError, match=r"readout = 8 .* embeddings of 16"):
-        build(config, SIZES)
-
-
 # a bundle in use
 
 
