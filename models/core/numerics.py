@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import platform
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 WITHOUT_DOUBLE = {"mps"}  # types of devices that do not compute float64
 SMALLEST = 1 / 512  # the lowest rate that random bytes can approximate
@@ -116,10 +114,6 @@ def prefers_onednn() -> bool:
     return onednn and "AuthenticAMD" in processor
 
 
-CHUNK_ELEMENTS = 2**18  # hidden units computed at a time: 1 MB in fp32
-Compute = Callable[..., Tensor]
-
-
 def additive_energy(
     query: Tensor,
     keys: Tensor,
@@ -129,11 +123,14 @@ def additive_energy(
 ) -> Tensor:
     """Return v^T tanh(q + k + M f) of query (B, T, A) and keys (B, S, A): (B, T, S); v (A,).
 
-    features f (B, T, S, F), if given, enter through matrix M (A, F).
+    features f (B, T, S, F), if given, enter through matrix M (A, F). Computed in fp32 or wider.
     """
-    if features is None or matrix is None:
-        return _in_chunks(_additive, [query], [keys, energy])
-    return _in_chunks(_additive_with_features, [query, features], [keys, energy, matrix])
+    wide = torch.promote_types(query.dtype, torch.float32)
+    with torch.autocast(query.device.type, enabled=False):
+        doubled = _doubled(query.to(wide), keys.to(wide))
+        if features is not None and matrix is not None:
+            doubled = doubled + 2 * (features.to(wide) @ matrix.to(wide).mT)
+        return _weighted_tanh(doubled, energy.to(wide)).to(query.dtype)
 
 
 def feed_forward_energy(
@@ -141,28 +138,18 @@ def feed_forward_energy(
 ) -> Tensor:
     """Return v^T tanh(W tanh(q + k) + b) of query (B, T, A) and keys (B, S, A): (B, T, S).
 
-    energy v (A,); weight W (A, A) and bias b (A,) of the second layer.
+    energy v (A,); weight W (A, A) and bias b (A,) of the second layer. In fp32 or wider.
     """
-    return _in_chunks(_feed_forward, [query], [keys, energy, weight, bias])
+    wide = torch.promote_types(query.dtype, torch.float32)
+    with torch.autocast(query.device.type, enabled=False):
+        hidden = _doubled(query.to(wide), keys.to(wide)).sigmoid() * 2 - 1  # (B, T, S, A)
+        layer = nn.functional.linear(hidden, weight.to(wide), bias.to(wide))
+        return _weighted_tanh(2 * layer, energy.to(wide)).to(query.dtype)
 
 
-def _additive(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
-    return _weighted_tanh(torch.add(2 * query.unsqueeze(2), keys.unsqueeze(1), alpha=2), energy)
-
-
-def _additive_with_features(
-    query: Tensor, features: Tensor, keys: Tensor, energy: Tensor, matrix: Tensor
-) -> Tensor:
-    sums = query.unsqueeze(2) + keys.unsqueeze(1) + features @ matrix.mT
-    return _weighted_tanh(2 * sums, energy)
-
-
-def _feed_forward(
-    query: Tensor, keys: Tensor, energy: Tensor, weight: Tensor, bias: Tensor
-) -> Tensor:
-    doubled = torch.add(2 * query.unsqueeze(2), keys.unsqueeze(1), alpha=2)
-    hidden = doubled.sigmoid() * 2 - 1  # (B, t, S, A)
-    return _weighted_tanh(2 * nn.functional.linear(hidden, weight, bias), energy)
+def _doubled(query: Tensor, keys: Tensor) -> Tensor:
+    """Return 2 (q + k) of all pairs, (B, T, S, A)."""
+    return torch.add(2 * query.unsqueeze(2), keys.unsqueeze(1), alpha=2)
 
 
 def _weighted_tanh(doubled: Tensor, energy: Tensor) -> Tensor:
@@ -171,46 +158,3 @@ def _weighted_tanh(doubled: Tensor, energy: Tensor) -> Tensor:
     PyTorch's tanh takes four times as long on a CPU.
     """
     return 2 * (doubled.sigmoid_() @ energy) - energy.sum()
-
-
-def _in_chunks(compute: Compute, of_queries: list[Tensor], others: list[Tensor]) -> Tensor:
-    """Return the scores (B, T, S) of inputs (B, T, ..), a few queries at a time.
-
-    others: keys (B, S, A) and parameters. A hidden layer has B * T * S * A elements. It is computed
-    again in the backward pass instead of being stored, in fp32 or wider.
-    """
-    if torch.compiler.is_compiling():  # the number of elements is unknown
-        return _widely(compute, [*of_queries, *others])
-    size = max(1, CHUNK_ELEMENTS // max(1, others[0].numel()))  # queries of a chunk
-    chunks = zip(*(part.split(size, 1) for part in of_queries), strict=True)
-    return torch.cat([Recomputed.apply(compute, *chunk, *others) for chunk in chunks], 1)  # type: ignore[no-untyped-call]
-
-
-class Recomputed(torch.autograd.Function):
-    """A function whose backward pass computes it again, so that no inner tensor is stored."""
-
-    @staticmethod
-    def forward(ctx: Any, compute: Compute, *inputs: Tensor) -> Tensor:
-        """Compute the function."""
-        ctx.compute = compute
-        ctx.save_for_backward(*inputs)
-        return _widely(compute, inputs)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients of the inputs."""
-        inputs = [x.detach().requires_grad_(x.requires_grad) for x in ctx.saved_tensors]
-        with torch.enable_grad():
-            found = _widely(ctx.compute, inputs)
-        wanted = torch.autograd.grad(found, [x for x in inputs if x.requires_grad], grads)
-        of_inputs = iter(wanted)
-        return None, *(next(of_inputs) if x.requires_grad else None for x in inputs)
-
-
-def _widely(compute: Compute, inputs: Sequence[Tensor]) -> Tensor:
-    """Compute a function in fp32 or wider; return its result in the type of the first input."""
-    given = inputs[0].dtype
-    wide = torch.promote_types(given, torch.float32)
-    with torch.autocast(inputs[0].device.type, enabled=False):
-        return compute(*(x.to(wide) for x in inputs)).to(given)

@@ -211,11 +211,7 @@ def test_following_the_refusals_of_a_combination_leads_to_one_that_works(
     config = small_config(preset)
     if preset == "multi-source-nano":
         config = dataclasses.replace(config, inputs=("source", "draft"))
-    sizes = (
-        VocabularySizes(0, VOCABULARY, False)
-        if model_config(preset).family.startswith("captioner")
-        else SIZES
-    )
+    sizes = vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, True)
     config = dataclasses.replace(config, encoder_layers=1, decoder_layers=1)
     for parts in pairs_of_parts():
         own, built = AttentionConfig(**parts), False

@@ -67,12 +67,8 @@ def plain_energy(name: str, query: Tensor, keys: Tensor, energy: Tensor, *more: 
     return hidden @ energy
 
 
-@pytest.mark.parametrize("elements", [1, 80, 2**18])
 @pytest.mark.parametrize("name", ENERGIES)
-def test_energies_and_gradients_are_those_of_the_formula_in_chunks_of_any_size(
-    name: str, elements: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("models.core.numerics.CHUNK_ELEMENTS", elements)
+def test_energies_and_gradients_are_those_of_the_formula(name: str) -> None:
     torch.manual_seed(1)
     compute, shapes = ENERGIES[name]
     inputs = [(3 * torch.randn(shape)).double().requires_grad_() for shape in shapes]
