@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.attention.base import Attention, PreparedMemory, check_slots
 from models.attention.combinations import Combination
@@ -13,7 +13,7 @@ from models.attention.layers import Bridge, Embedding, Recurrence
 from models.attention.multihead import Heads, attention, read_values
 from models.attention.softmax import History
 from models.core.config import ModelConfig
-from models.core.numerics import Dropout, Linear
+from models.core.numerics import Linear
 from models.core.registry import find
 from models.core.types import AttentionOutput, Memory
 from models.networks.decoder import NOTHING, Decoder, DecoderOutput, Wanted
@@ -70,7 +70,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         self.final_size = final_size
         self.attention = recurrent_attention(config, value_size) if self.attends else None
         self.attention_shape = (1, config.attention.heads)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
         """Compute the keys of a memory and the first state."""

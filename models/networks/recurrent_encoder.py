@@ -10,7 +10,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from models.attention.layers import Embedding
 from models.attention.scores import Additive
 from models.core.config import AttentionConfig, ModelConfig
-from models.core.numerics import Dropout
 from models.core.types import Memory
 
 
@@ -24,7 +23,7 @@ class RnnEncoder(nn.Module):
         super().__init__()
         self.hidden = hidden  # units per direction
         self.embedding = embedding
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.rnn = CELLS[config.cell](
             config.embedding,
             hidden,
@@ -136,7 +135,7 @@ class IntraEncoder(nn.Module):
         super().__init__()
         self.hidden = hidden  # units per direction
         self.embedding = embedding
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.directions = 2 if config.bidirectional else 1
         self.value_size = hidden * self.directions
         self.final_size = self.value_size * config.encoder_layers

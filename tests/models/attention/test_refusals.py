@@ -104,7 +104,7 @@ BUILDS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [  # preset, setting
 ]
 
 
-@pytest.mark.parametrize(("preset", "settings", "facts"), BUILDS, ids=str)
+@pytest.mark.parametrize(("preset", "settings", "facts"), BUILDS, ids=range(len(BUILDS)))
 def test_a_model_that_cannot_be_is_refused(
     preset: str, settings: dict[str, Any], facts: tuple[str, ...]
 ) -> None:
