@@ -213,7 +213,7 @@ def converted(value: Any, kind: Any, place: str) -> Any:
     try:
         if typing.get_origin(kind) is not tuple:
             return _as_scalar(value, kind)
-        item = typing.get_args(kind)[0]
+        item: Any = typing.get_args(kind)[0]
         if dataclasses.is_dataclass(item):
             if not isinstance(value, (list, tuple)) or not all(
                 isinstance(each, Mapping) for each in value
