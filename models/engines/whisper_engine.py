@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,6 @@ from models.core.types import DecodingStep, Memory
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.ctranslate2_convert import converted_whisper, read_weights
-from models.engines.ctranslate2_translator import imported
 from models.engines.whisper_windows import (
     Decoded,
     Found,
@@ -199,7 +199,8 @@ class CTranslate2Whisper:
         self.places = {number: place for place, number in enumerate(self.order)}
         digest = checked_digest(folder, [CONFIG, WEIGHTS, *tokens.tokenizer.files()])
         place, files = cached(f"{digest}-whisper", lambda: self._converted(folder))
-        self.model = imported().models.Whisper(str(place), files=files, intra_threads=threads)
+        library: Any = import_module("ctranslate2")
+        self.model = library.models.Whisper(str(place), files=files, intra_threads=threads)
 
     def _converted(self, folder: Path) -> dict[str, bytes]:
         tokens, names = self.tokens, {number: f"{number}" for number in self.order}
@@ -222,7 +223,7 @@ class CTranslate2Whisper:
     def encode(self, samples: Tensor) -> Any:
         """Return the memory of the samples of one window."""
         features = window_features(samples, self.config.audio).mT.contiguous().numpy()
-        return self.model.encode(imported().StorageView.from_array(features))
+        return self.model.encode(import_module("ctranslate2").StorageView.from_array(features))
 
     def languages(self, memory: Any) -> list[float]:
         """Return the probability of each language."""
