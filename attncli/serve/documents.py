@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.documents.document import (
+    PACKED,
     TEXT,
     Document,
     DocumentOptions,
@@ -133,6 +134,9 @@ async def _upload(call: Call) -> Upload:
     format = format_inside(Path(name), given.files["file"]) if format == TEXT else format
     if advice := hint(Path(name)):
         raise invalid(f"this kind of file is not supported; {advice}")
+    most = call.service.options.max_text * DOCUMENT_TIMES
+    if format not in PACKED and len(given.files["file"]) > most:
+        raise RequestError(413, f"The document is too large: at most {most:,} bytes")
     document, lines = await asyncio.to_thread(_read, given, format, name)
     model = given.text("model", "")
     target = catalogue.language(target, model)

@@ -25,6 +25,7 @@ TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
 TEXTS = ("q", "translation", "timestamp_granularities[]")  # fields that may be lists
 MOST_FIELDS = 1000  # of a form
+DIVIDING = (b",", b"[", b"{", b"%")  # signs before a value of JSON, or a character of a form
 UNREADABLE = "the form cannot be read"
 MOST_TERMS = 1000  # of a glossary
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
@@ -152,10 +153,11 @@ class Parameters(NamedTuple):
         raise invalid(f"{name} must be true or false")
 
 
-async def read_parameters(request: Request) -> Parameters:
+async def read_parameters(request: Request, most: int) -> Parameters:
     """Return the parameters of the query and the body; those of the body have precedence.
 
     A body that is called a form may be JSON or a file: `curl` calls any body so unless it is told.
+    most: signs that divide JSON and forms into values, each of which takes memory.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/plain":  # any page may send it
@@ -167,6 +169,8 @@ async def read_parameters(request: Request) -> Parameters:
     is_file = kind.startswith(("image/", "audio/")) or kind == BYTES
     if is_file or (kind in (FORM, "") and not _is_text(body)):
         return Parameters(values, {"file": body}, {"file": ""})
+    if sum(map(body.count, DIVIDING)) > most:
+        raise invalid("the body has too many values")
     if kind == FORM and not body.lstrip().startswith(b"{"):
         return Parameters(values | _listed(_fields(body)), {}, {})
     if body.strip():

@@ -69,6 +69,7 @@ ALREADY = "texts that are in the target language"
 DOUBTFUL = "texts whose translation fails a check"
 STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
 UTF_8 = "utf-8"
+OF_NAMES = ("idna", "punycode")  # encodings of names in the internet, slow for a document
 UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 DECLARED = {  # the encoding that a document names
     "po": re.compile(rb".{,4000}?\bcharset=([\w.-]+)", re.DOTALL),
@@ -228,8 +229,10 @@ def decoded(content: bytes, format: str = "") -> tuple[str, str]:
     Windows-1252. Raises InputError for another one, of which only noise would be read.
     """
     if named := DECLARED[format].match(content) if format in DECLARED else None:
-        with suppress(LookupError, UnicodeDecodeError):
-            return content.decode(named[1].decode()), named[1].decode()
+        name = named[1].decode()
+        with suppress(LookupError, UnicodeError):
+            if codecs.lookup(name).name not in OF_NAMES and is_unicode(text := content.decode(name)):
+                return text, name
     encoding = UTF_16.get(content[:2], UTF_8)
     try:
         return content.decode(encoding), encoding
@@ -269,7 +272,7 @@ def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
     try:
         is_xml = document.content.startswith(("<?xml", "\ufeff<?xml"))
         return text.encode(document.encoding, "xmlcharrefreplace" if is_xml else "strict")
-    except UnicodeEncodeError:
+    except UnicodeError:
         return text.encode()
 
 
