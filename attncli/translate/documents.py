@@ -38,7 +38,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import read_lines
 from attncli.faithful.checks import lacks_parts
-from attncli.faithful.result import Line, TranslatedLine
+from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.terminal.messages import Messages
 from attncli.translate.engine import InputSettings
 from attncli.translate.runner import TranslateRunner
@@ -76,7 +76,6 @@ DECLARED = {  # the encoding that a document names
     "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
 }
 DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
-HALF = "not Unicode"
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -231,7 +230,8 @@ def decoded(content: bytes, format: str = "") -> tuple[str, str]:
     if named := DECLARED[format].match(content) if format in DECLARED else None:
         name = named[1].decode()
         with suppress(LookupError, UnicodeError):
-            if codecs.lookup(name).name not in OF_NAMES and is_unicode(text := content.decode(name)):
+            is_known = codecs.lookup(name).name not in OF_NAMES
+            if is_known and is_unicode(text := content.decode(name)):
                 return text, name
     encoding = UTF_16.get(content[:2], UTF_8)
     try:
@@ -283,7 +283,7 @@ def lines_of(document: Document) -> list[Line]:
     """
     number_of = line_numbers(document.content)
     return [
-        Line(number_of(segment.start), text, fault="" if is_unicode(text) else HALF)
+        text_line(number_of(segment.start), text)
         for segment in document.segments
         for text in segment.texts
     ]
