@@ -170,14 +170,11 @@ async def _answer(
     upload: Upload, outcomes: list[TranslatedLine], request: Request
 ) -> dict[str, Any]:
     """Keep the translated document; return its address, and the messages about it."""
-    content, notes = await asyncio.to_thread(_written, upload.document, outcomes)
+    content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
+    notes = await asyncio.to_thread(lambda: [*jobs.notes(upload.document, outcomes)])
     token = FILES.add(content, upload.name)
     url = f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
     return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
-
-
-def _written(document: Document, outcomes: list[TranslatedLine]) -> tuple[bytes, list[str]]:
-    return jobs.written(document, outcomes), [*jobs.notes(document, outcomes)]
 
 
 async def translated_html(

@@ -171,11 +171,18 @@ async def read_parameters(request: Request, most: int) -> Parameters:
         return Parameters(values, {"file": body}, {"file": ""})
     if sum(map(body.count, DIVIDING)) > most:
         raise invalid("the body has too many values")
-    if kind == FORM and not body.lstrip().startswith(b"{"):
-        return Parameters(values | _listed(_fields(body)), {}, {})
-    if body.strip():
-        values |= _object(body)
-    return Parameters(values, {}, {})
+    if not body.strip():
+        return Parameters(values, {}, {})
+    try:
+        if kind == FORM and not body.lstrip().startswith(b"{"):  # Starlette reads it as Latin-1
+            fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+            return Parameters(values | _listed(fields), {}, {})
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise invalid(UNREADABLE if kind == FORM else "the body is not JSON") from None
+    if not isinstance(found, dict):
+        raise invalid("the body must be an object")
+    return Parameters(values | found, {}, {})
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -227,17 +234,6 @@ async def _multipart(request: Request, values: dict[str, Any]) -> Parameters:
     return Parameters(values, files, names)
 
 
-def _fields(body: bytes) -> list[tuple[str, str]]:
-    """Return the fields of a form in UTF-8, percent-encoded or not.
-
-    Starlette reads the bytes that are not percent-encoded, as `curl -d` sends them, as Latin-1.
-    """
-    try:
-        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
-    except ValueError:
-        raise invalid(UNREADABLE) from None
-
-
 def _listed(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return the values of a form or a query; a text that is given several times is a list."""
     values: dict[str, Any] = dict(fields)
@@ -261,16 +257,6 @@ def _is_text(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        raise invalid("the body is not JSON") from None
-    if not isinstance(found, dict):
-        raise invalid("the body must be an object")
-    return found
 
 
 def _checked(name: str, text: str) -> str:
