@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.lines import ClassifiedLine
-from attncli.faithful.result import Line
+from attncli.faithful.result import Line, text_line
 from attncli.faithful.split import split
 from attncli.jobs import loading
 from attncli.options.settings import Options
@@ -55,7 +55,7 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
 
     task = shipped = "classify"
     doing, unit, into, options_of = "classifying", "text", "label", ClassifyOptions
-    load, item = staticmethod(partial(loading.load, task)), Line
+    load, item = staticmethod(partial(loading.load, task)), staticmethod(text_line)
 
     @classmethod
     def of(cls, model: Classifier, options: ClassifyOptions) -> ClassifyRunner:

@@ -16,7 +16,7 @@ import yaml
 
 from attncli.documents import messages
 from attncli.documents.document import edited
-from attncli.documents.values import LANGUAGE
+from attncli.documents.values import DAMAGED, LANGUAGE
 from attncli.documents.xml_texts import elements_of
 from models.core.errors import InputError
 from models.core.types import Span
@@ -147,7 +147,7 @@ def tree_of(content: str, format: str) -> Member:
     text = re.sub(signs, " ", content)
     try:
         return _documents(text, "@" if format == "arb" else "")
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except DAMAGED:
         raise InputError(f"it cannot be read as {format}", format) from None
 
 
@@ -171,7 +171,7 @@ def _elements(content: str) -> Member:
             style: MemberLayout = "unit" if one.name in UNITS else "element"
             place = (one.start, one.inner, one.close, one.end)
             member = Member(f"{one.name} {name}", *place, text, members, style)
-            inside[one.parents[-1].start if one.parents else -1].append(member)
+            inside[one.parent.start if one.parent else -1].append(member)
     return _group(content, inside[-1])
 
 

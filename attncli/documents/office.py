@@ -38,9 +38,10 @@ def usual_formatting(paragraph: Any, space: str) -> tuple[str, Any]:
     sizes: Counter[str] = Counter()
     first: dict[str, Any] = {}
     for run in paragraph.iter(f"{space}r"):
-        formatting = formatting_of(run, space)
-        first.setdefault(formatting, run)
-        sizes[formatting] += sum(len(text.text or "") for text in run.findall(f"{space}t"))
+        if texts := run.findall(f"{space}t"):
+            formatting = formatting_of(run, space)
+            first.setdefault(formatting, run)
+            sizes[formatting] += sum(len(text.text or "") for text in texts)
     usual = sizes.most_common(1)[0][0] if sizes else ""
     return usual, first.get(usual)
 
@@ -85,7 +86,7 @@ def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
             if depth <= 0:
                 yield from _field_parts(field, usual)
                 field = []
-        elif child.tag in NESTED or LINK.match(child.get(f"{W}instr", "")):
+        elif child.tag in NESTED or LINK.match(child.get(f"{W}instr") or ""):
             yield InlinePart("open", element=child)
             yield from _word_parts(child, usual)
             yield CLOSE
@@ -194,7 +195,7 @@ def read_slides(content: bytes, options: DocumentOptions) -> Document:
 def _slide_parts(paragraph: Any) -> Iterator[InlinePart]:
     usual, _ = usual_formatting(paragraph, A)
     for child in paragraph:
-        if child.tag == f"{A}r":
+        if child.tag == f"{A}r" and child.find(f"{A}t") is not None:
             tagged = formatting_of(child, A) != usual
             if tagged:
                 yield InlinePart("open", element=child)
@@ -256,12 +257,12 @@ def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
     for path, one in sorted(every(f"{R}Relationship"), key=itemgetter(0)):  # the workbook's first
         owner = path.split("/")[-1].removesuffix(".rels")
         title = titles.get(one.get("Id")) if owner == "workbook.xml" else sheets.get(owner)
-        sheets.setdefault(one.get("Target").split("/")[-1], title or "")
-    shared = [one for _, one in every(f"{S}si")]
+        sheets.setdefault(one.get("Target", "").split("/")[-1], title or "")
+    shared = {str(number): one for number, (_, one) in enumerate(every(f"{S}si"))}
     found: dict[Any, str] = {}
     for path, cell in every(f"{S}c", f"{S}comment"):
         number = cell.findtext(f"{S}v", "") if cell.get("t") == "s" else ""
-        texts = shared[int(number) :][:1] if number.isdecimal() else cell.iter(f"{S}is", f"{S}text")
+        texts = [shared[number]] if number in shared else cell.iter(f"{S}is", f"{S}text")
         place = f"sheet {sheets.get(path.split('/')[-1])}, cell {cell.get('r') or cell.get('ref')}"
         found.update((one, place) for one in texts if one not in found)
     return found

@@ -25,8 +25,9 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import TAB, Piece, PieceKind, inline_segments
 from models.core.errors import DamagedError, InputError
-from models.core.limits import DIGITS, UNPACKED_BYTES
+from models.core.limits import DIGITS, PACKED_TAGS, UNPACKED_BYTES
 
+MARKED = re.compile(r"\.(?:xml|rels|x?html?|ncx|opf)$", re.I)  # files with tags
 # zipfile expands files of other methods beyond the sizes that they declare
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, ValueError)
@@ -43,7 +44,7 @@ def read_archive(content: bytes, kind: str) -> Archive:
     """Unpack an archive in memory.
 
     kind: for messages, such as "a Word document". Raises DamagedError if it cannot be unpacked, and
-    InputError if it is larger than UNPACKED_BYTES.
+    InputError if it is larger than UNPACKED_BYTES, or has more tags than PACKED_TAGS.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -55,11 +56,15 @@ def read_archive(content: bytes, kind: str) -> Archive:
                 raise InputError(
                     f"{kind} of {size:,} bytes, unpacked", f"at most {UNPACKED_BYTES:,}"
                 )
-            return Archive({info.filename: archive.read(info) for info in infos}, infos)
+            files = {info.filename: archive.read(info) for info in infos}
     except (*BROKEN, EOFError) as error:
         raise DamagedError(
             f"{kind} that cannot be unpacked ({error})", "an undamaged file"
         ) from None
+    tags = sum(one.count(b"<") + one.count(b"=") for n, one in files.items() if MARKED.search(n))
+    if tags > PACKED_TAGS:
+        raise InputError(f"{kind} of {tags:,} tags and attributes", f"at most {PACKED_TAGS:,}")
+    return Archive(files, infos)
 
 
 def write_archive(archive: Archive, changed: Mapping[str, bytes]) -> bytes:

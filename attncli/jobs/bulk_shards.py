@@ -265,7 +265,7 @@ class ShardWorker:
     ) -> bytes:
         """Return a line of JSON with its result or an error; without an object, as it is."""
         if found is None:
-            return f"{line.text}{line.ending}".encode("utf-8", "replace")
+            return f"{line.text}{line.ending}".encode("utf-8", "backslashreplace")
         error = {"error": "".join(notes)} if text is None else {}
         row = as_json_line({**found, self.runner.into: text, **error})
-        return f"{row}{line.ending}".encode("utf-8", "replace")
+        return f"{row}{line.ending}".encode("utf-8", "backslashreplace")

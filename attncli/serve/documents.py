@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.documents.document import (
+    PACKED,
     TEXT,
     Document,
     DocumentOptions,
@@ -133,6 +134,9 @@ async def _upload(call: Call) -> Upload:
     format = format_inside(Path(name), given.files["file"]) if format == TEXT else format
     if advice := hint(Path(name)):
         raise invalid(f"this kind of file is not supported; {advice}")
+    most = call.service.options.max_text * DOCUMENT_TIMES
+    if format not in PACKED and len(given.files["file"]) > most:
+        raise RequestError(413, f"The document is too large: at most {most:,} bytes")
     document, lines = await asyncio.to_thread(_read, given, format, name)
     model = given.text("model", "")
     target = catalogue.language(target, model)
@@ -166,14 +170,11 @@ async def _answer(
     upload: Upload, outcomes: list[TranslatedLine], request: Request
 ) -> dict[str, Any]:
     """Keep the translated document; return its address, and the messages about it."""
-    content, notes = await asyncio.to_thread(_written, upload.document, outcomes)
+    content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
+    notes = await asyncio.to_thread(lambda: [*jobs.notes(upload.document, outcomes)])
     token = FILES.add(content, upload.name)
     url = f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
     return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
-
-
-def _written(document: Document, outcomes: list[TranslatedLine]) -> tuple[bytes, list[str]]:
-    return jobs.written(document, outcomes), [*jobs.notes(document, outcomes)]
 
 
 async def translated_html(

@@ -38,7 +38,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import read_lines
 from attncli.faithful.checks import lacks_parts
-from attncli.faithful.result import Line, TranslatedLine
+from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.terminal.messages import Messages
 from attncli.translate.engine import InputSettings
 from attncli.translate.runner import TranslateRunner
@@ -69,13 +69,13 @@ ALREADY = "texts that are in the target language"
 DOUBTFUL = "texts whose translation fails a check"
 STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
 UTF_8 = "utf-8"
+OF_NAMES = ("idna", "punycode")  # encodings of names in the internet, slow for a document
 UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 DECLARED = {  # the encoding that a document names
     "po": re.compile(rb".{,4000}?\bcharset=([\w.-]+)", re.DOTALL),
     "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
 }
 DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
-HALF = "not Unicode"
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -228,8 +228,11 @@ def decoded(content: bytes, format: str = "") -> tuple[str, str]:
     Windows-1252. Raises InputError for another one, of which only noise would be read.
     """
     if named := DECLARED[format].match(content) if format in DECLARED else None:
-        with suppress(LookupError, UnicodeDecodeError):
-            return content.decode(named[1].decode()), named[1].decode()
+        name = named[1].decode()
+        with suppress(LookupError, UnicodeError):
+            is_known = codecs.lookup(name).name not in OF_NAMES
+            if is_known and is_unicode(text := content.decode(name)):
+                return text, name
     encoding = UTF_16.get(content[:2], UTF_8)
     try:
         return content.decode(encoding), encoding
@@ -269,7 +272,7 @@ def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
     try:
         is_xml = document.content.startswith(("<?xml", "\ufeff<?xml"))
         return text.encode(document.encoding, "xmlcharrefreplace" if is_xml else "strict")
-    except UnicodeEncodeError:
+    except UnicodeError:
         return text.encode()
 
 
@@ -280,7 +283,7 @@ def lines_of(document: Document) -> list[Line]:
     """
     number_of = line_numbers(document.content)
     return [
-        Line(number_of(segment.start), text, fault="" if is_unicode(text) else HALF)
+        text_line(number_of(segment.start), text)
         for segment in document.segments
         for text in segment.texts
     ]

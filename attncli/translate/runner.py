@@ -18,7 +18,7 @@ from attncli.align.pairs import Aligner, aligner_of
 from attncli.classify.languages import LineLanguages
 from attncli.classify.lines import ClassifyRunner
 from attncli.data.tables import as_rows
-from attncli.faithful.result import Line, TranslatedLine
+from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.settings import HardAttention
@@ -51,7 +51,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
     task = shipped = "translate"
     doing, unit, into, options_of = "translating", "sentence", "translation", TranslateOptions
-    documents, item = "attn translate -i", Line
+    documents, item = "attn translate -i", staticmethod(text_line)
     load = staticmethod(engines.open_text_models)
 
     def __init__(
