@@ -189,12 +189,6 @@ def times(one: Any) -> dict[str, float]:
     return {"start": round(one.start, 3), "end": round(one.end, 3)}
 
 
-def _compression(text: str) -> float:
-    """Return the length of a text divided by that of its compressed form."""
-    content = text.encode("utf-8", "replace")
-    return len(content) / len(zlib.compress(content))
-
-
 def verbose(found: Any, language: str, parts: list[str]) -> JsonObject:
     """Return a transcript as OpenAI's verbose JSON. parts: of GRANULARITIES."""
     transcript = found.transcript
@@ -216,9 +210,10 @@ def verbose(found: Any, language: str, parts: list[str]) -> JsonObject:
                 "tokens": list(each.hypotheses[0].ids),
                 "temperature": 0.0,
                 "avg_logprob": each.hypotheses[0].log_prob / (len(each.hypotheses[0].ids) + 1),
-                "compression_ratio": round(_compression(each.text), 3),
+                "compression_ratio": round(len(content) / len(zlib.compress(content)), 3),
                 "no_speech_prob": each.no_speech,
             }
             for number, each in enumerate(transcript.segments)
+            for content in [each.text.encode("utf-8", "replace")]
         ]
     return answer
