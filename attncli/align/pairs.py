@@ -86,7 +86,7 @@ class AlignOptions(Options):
     picture: PictureSettings = option(PictureSettings, "--show and --picture")
     compute: TextBatches = option(TextBatches, "computation")
     format: str = LINKS
-    reverse_model: Path | None = None  # from target to source
+    reverse_model: Path | str | None = None  # from target to source
     heads: bool = False  # True adds the weights of every head
 
     @classmethod
@@ -133,7 +133,7 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
             aligner_of(
                 loading.open_aligner(folder, opening),
                 options.of("align"),
-                reverse=reverse and loading.open_reverse(reverse, options),
+                reverse=reverse and loading.open_reverse(Path(reverse), options),
                 name=name,
                 heads=options.heads,
                 max_batch_tokens=options.compute.batch_tokens,
