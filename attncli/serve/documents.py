@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -38,6 +38,7 @@ from attncli.serve.models import Job
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
+from attncli.task.runner import JsonObject
 from attncli.translate import documents as jobs
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
@@ -166,9 +167,7 @@ def _read(given: Parameters, format: str, name: str) -> tuple[Document, list[Lin
         raise invalid(str(error)) from None
 
 
-async def _answer(
-    upload: Upload, outcomes: list[TranslatedLine], request: Request
-) -> dict[str, Any]:
+async def _answer(upload: Upload, outcomes: list[TranslatedLine], request: Request) -> JsonObject:
     """Keep the translated document; return its address, and the messages about it."""
     content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
     notes = await asyncio.to_thread(lambda: [*jobs.notes(upload.document, outcomes)])
@@ -179,7 +178,7 @@ async def _answer(
 
 async def translated_html(
     call: Call, model: str, job: Job, texts: Sequence[str]
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """Return the translation of each text in HTML, and its alternatives."""
     documents, lines = await asyncio.to_thread(_read_html, texts)
     results = iter(await call.run(model, job, [text for each in lines for text in each]))
@@ -198,13 +197,13 @@ def _read_html(texts: Sequence[str]) -> tuple[list[Document], list[list[str]]]:
     return documents, [[line.text for line in jobs.lines_of(each)] for each in documents]
 
 
-def _html(nbest: int, document: Document, found: list[TranslatedLine]) -> dict[str, Any]:
+def _html(nbest: int, document: Document, found: list[TranslatedLine]) -> JsonObject:
     ranked = (jobs.translated(document, _of_rank(found, rank)) for rank in range(nbest))
     best, *others = dict.fromkeys(ranked)
     return {"translatedText": best, "alternatives": others, **doubts(found)}
 
 
-def doubts(outcomes: Sequence[TranslatedLine]) -> dict[str, Any]:
+def doubts(outcomes: Sequence[TranslatedLine]) -> JsonObject:
     """Return the notes about the lines of a text, and the checks that their outputs fail."""
     return {
         "notes": list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome))),
@@ -261,6 +260,6 @@ def _of_rank(found: Sequence[TranslatedLine], rank: int) -> list[TranslatedLine]
     return ranked
 
 
-def event(record: dict[str, Any]) -> bytes:
+def event(record: JsonObject) -> bytes:
     """Return an event of a stream."""
     return f"data: {json.dumps(record)}\n\n".encode()

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
+from attncli.task.runner import JsonObject
 from models.core.config import ReadMode
 from models.text.languages import Term
 from models.text.normalise import is_unicode
@@ -57,11 +58,11 @@ def error_answer(
     scope: Scope, error: RequestError, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return the answer to a refused request; below /v1 in the form that OpenAI's clients read."""
-    more: dict[str, Any] = dict(headers or {})
+    more: JsonObject = dict(headers or {})
     if error.retry_after:
         more["Retry-After"] = str(error.retry_after)
     message = error.message.encode("utf-8", "replace").decode()  # names of fields may be no Unicode
-    found: str | dict[str, Any] = message
+    found: str | JsonObject = message
     status, is_openai = error.status, scope["path"].startswith("/v1/")
     if status == 401 and is_openai:
         more["WWW-Authenticate"] = "Bearer"
@@ -217,7 +218,7 @@ async def _gone(request: Request) -> None:
         pass
 
 
-async def _multipart(request: Request, values: dict[str, Any]) -> Parameters:
+async def _multipart(request: Request, values: JsonObject) -> Parameters:
     files: dict[str, bytes] = {}
     names: dict[str, str] = {}
     reading = request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART)
@@ -234,9 +235,9 @@ async def _multipart(request: Request, values: dict[str, Any]) -> Parameters:
     return Parameters(values, files, names)
 
 
-def _listed(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _listed(fields: Sequence[tuple[str, str]]) -> JsonObject:
     """Return the values of a form or a query; a text that is given several times is a list."""
-    values: dict[str, Any] = dict(fields)
+    values: JsonObject = dict(fields)
     for name in TEXTS:
         several = [value for field, value in fields if field == name]
         values |= {name: several} if len(several) > 1 else {}

@@ -15,7 +15,7 @@ from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
-from attncli.task.runner import Runner
+from attncli.task.runner import JsonObject, Runner
 from attncli.terminal.messages import Messages, current_screen
 from attncli.transcribe.options import TranscribeOptions
 from models.core.errors import InputError, ModelError
@@ -67,7 +67,7 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
             rendered(one, given.format, alone=given.alone, align=given.align) for one in results
         )
 
-    def record(self, result: TranscribedFile) -> dict[str, Any]:
+    def record(self, result: TranscribedFile) -> JsonObject:
         """Return a recording with its transcript as written to JSON."""
         return record(result, align=self.options.align)
 
