@@ -24,7 +24,7 @@ from attncli.terminal.messages import Screen, fitted, padded, without_controls
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.engines.transcriber import Transcript
+    from models.engines.transcripts import Transcript
 
 MOST = 12  # segments of a picture; a page has all
 SPACE = "▁"  # at the start of a token that begins a word

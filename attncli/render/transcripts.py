@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from attncli.data.streams import as_json_line
 from attncli.terminal.messages import one_cell, printable
-from models.engines.transcriber import Transcript, Word
+from models.engines.transcripts import Transcript, Word
 
 TranscriptFormat = Literal["text", "tsv", "jsonl", "srt", "vtt", "ctm"]
 TIMED = ("srt", "vtt", "ctm")  # formats that have times of words
@@ -28,7 +28,7 @@ class TranscribedFile(NamedTuple):
     """A recording with its transcript, or the reason why there is none."""
 
     name: str
-    transcript: Transcript | None
+    transcript: Transcript | None = None
     note: str = ""
     remark: str = ""  # on a recording that was transcribed
     channel: int = 0  # from 1, if each is transcribed by itself

@@ -243,7 +243,7 @@ async def transcribed(call: Call, model: str, job: TranscribeJob) -> Any:
 def check_seconds(content: bytes) -> None:
     """Raise RequestError for what is no recording, and for one that is too long."""
     try:
-        seconds = resolve_name("models.signals.recordings:seconds_of")(content)
+        seconds = resolve_name("models.signals.recordings:header")(content).seconds
     except ModelError as error:
         raise invalid(str(error)) from None
     if seconds > LONGEST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,23 +17,34 @@ from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TranscribedFile
 from attncli.terminal.messages import Messages, current_screen
+from models import load_transcriber
+from models.storage.installed import chosen_model
 from models.core.errors import InputError, ModelError
-from models.engines.transcriber import NamedRecording, Transcriber
-from models.signals.recordings import Channel, channel_count, read_sound, shortfall
+from models.engines.transcripts import NamedRecording, SpeechModel
+from models.signals.recordings import Channel, header, read_sound
+from models.storage.settings import read_settings
+
+RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 
 
 class TranscribeRunner:
     """A model of speech. `run` is the only way to transcripts, for commands, jobs and service."""
 
-    def __init__(self, transcriber: Transcriber) -> None:
+    def __init__(self, transcriber: SpeechModel) -> None:
         self.transcriber = transcriber
 
     @classmethod
     def open(cls, model: Path | None, options: Options) -> TranscribeRunner:
-        """Open a model, or that in the box without one."""
-        transcriber = loading.open_model("transcribe", model, options)
-        transcriber.vad = bool(options.of("transcribe").get("vad"))
-        return cls(transcriber)
+        """Open a model, or that in the box without one. Whisper needs no torch on a processor."""
+        path, given = chosen_model(model, "transcribe"), options.of("transcribe")
+        loading.say_licence(path, read_settings(path), options.messages)
+        loading.retain_memory()
+        precision = given.get("precision", "auto")
+        opened = load_transcriber(
+            path, device=options.device, threads=options.threads, precision=precision
+        )
+        opened.vad = bool(given.get("vad"))
+        return cls(loading.configured("transcribe", opened, options))
 
     def run(
         self,
@@ -46,29 +58,24 @@ class TranscribeRunner:
 
         times: of words; weights: times and attention. channels: each has a result of its own.
         """
-        waiting: list[tuple[ImageFile, int]] = []  # recordings that have no result yet; channel
+        waiting: list[TranscribedFile] = []  # recordings that have no result yet
 
         def named() -> Iterator[NamedRecording]:
             for file in files:
-                for channel in range(1, _count(file) + 1) if channels else (0,):
-                    waiting.append((file, channel))
+                count, remark = 1, ""
+                with suppress(ModelError):  # which is reported when it is read
+                    stated = header(_content(file), file.name)
+                    count, remark = stated.channels, stated.shortfall
+                for channel in range(1, count + 1) if channels else (0,):
+                    remark = f"{file.name} has {remark}" if remark and channel < 2 else ""
+                    waiting.append(TranscribedFile(file.name, remark=remark, channel=channel))
                     yield file.name, partial(_content, file, channel)
 
         for found in self.transcriber.stream(named(), times=times, attention=weights):
-            file, channel = waiting.pop(0)
             if isinstance(found, ModelError):
-                yield TranscribedFile(file.name, None, str(found), channel=channel)
+                yield waiting.pop(0)._replace(note=str(found), remark="")
             else:
-                remark = "" if channel > 1 else shortfall(file.content(), file.name)
-                yield TranscribedFile(file.name, found, remark=remark, channel=channel)
-
-
-def _count(file: ImageFile) -> int:
-    """Return the number of channels of a recording; 1 if it cannot be read, which is reported."""
-    try:
-        return channel_count(_content(file), file.name)
-    except ModelError:
-        return 1
+                yield waiting.pop(0)._replace(transcript=found)
 
 
 def _content(file: ImageFile, channel: int = 0) -> Any:
@@ -78,15 +85,9 @@ def _content(file: ImageFile, channel: int = 0) -> Any:
     return Channel(file.content(), channel - 1) if channel else file.content()
 
 
-# Attention over time of `attn transcribe` and `attn explain`: pictures and strips.
-
-
-RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
-
-DrawSound = Callable[[TranscribedFile], None]
-
-
-def drawing(place: str | None, messages: Messages, *, alone: bool) -> DrawSound:
+def drawing(
+    place: str | None, messages: Messages, *, alone: bool
+) -> Callable[[TranscribedFile], None]:
     """Return the function that writes the picture of a recording; refuse impossible places.
 
     place: a file for one recording; for several, a folder/ or a name that contains {name}.
@@ -117,7 +118,7 @@ def _sound(file: TranscribedFile, messages: Messages) -> bytes:
         messages.warn(f"the page has no sound: it contains that of files of {LONGEST} s at most")
         return b""
     try:
-        return wav_of(read_sound(Path(file.name), RATE).numpy(), RATE)
+        return wav_of(read_sound(Path(file.name), RATE), RATE)
     except ModelError as error:
         messages.warn(str(error))
         return b""

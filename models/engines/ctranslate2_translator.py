@@ -348,7 +348,7 @@ def obstacle(settings: dict[str, Any], search: SearchConfig, device: str = "auto
         return "search.method=sample"
     if device not in ("auto", "cpu"):
         return f"--device {device}"
-    return _missing_library(gpu=device == "auto")
+    return missing_library(gpu=device == "auto")
 
 
 def unsuitable(settings: dict[str, Any]) -> str:
@@ -373,7 +373,7 @@ def unsuitable(settings: dict[str, Any]) -> str:
     return ""
 
 
-def _missing_library(*, gpu: bool) -> str:
+def missing_library(*, gpu: bool) -> str:
     """Return why the library cannot be used. gpu: True if a GPU is preferred to it."""
     try:
         library = imported()

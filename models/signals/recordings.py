@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from models.core.errors import InputError, ModelError, NotFoundError, install_command, is_exhausted
 from models.core.files import open_regular
@@ -40,6 +39,9 @@ RATES = (1000, 1_000_000)  # samples a second of sound
 IN_MEMORY = 1 << 26  # bytes of a pipe; more go into a temporary file
 STREAM = 0x7F000000  # bytes; a header that promises more was written before its sound
 KNOWN = "a WAV, FLAC, OGG, MP3 or AIFF recording"
+
+
+Samples = NDArray[np.float32]
 
 
 class SampleArray(NamedTuple):
@@ -79,7 +81,7 @@ def recording_of(given: Any, rate: int = 0) -> Recording:
 
 def read_sound(
     source: Recording, rate: int, name: str = "", seconds: float = AUDIO_SECONDS
-) -> Tensor:
+) -> Samples:
     """Return all samples (N,) of a recording at a rate; see `read_blocks`.
 
     seconds: the longest that is allowed.
@@ -92,10 +94,10 @@ def read_sound(
             raise InputError(
                 f"{name or 'the recording'} is too long", f"at most {seconds:g} seconds"
             )
-    return torch.cat(found)
+    return np.concatenate(found)
 
 
-def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor]:
+def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Samples]:
     """Yield the samples of a recording at a rate, from -1 to 1, in blocks (n,) of about 10 seconds.
 
     source: a file, its bytes, a stream such as standard input, or samples. name: for messages.
@@ -123,35 +125,15 @@ def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor
         yield from _resampled(_checked(blocks, own_rate, name), own_rate, rate, name)
 
 
-def seconds_of(source: Path | bytes, name: str = "") -> float:
-    """Return the length of a recording that its header states; raises as `read_blocks`."""
+def header(source: Path | bytes, name: str = "") -> SoundFile:
+    """Return the rate, channels and length that a recording states; raises as `read_blocks`."""
     with _opened(source, name or "the recording") as file:
-        return file.seconds
+        return file
 
 
-def channel_count(source: Path | bytes, name: str = "") -> int:
-    """Return the number of channels of a recording; raises as `read_blocks`."""
-    with _opened(source, name or "the recording") as file:
-        return file.channels
-
-
-def shortfall(source: Path | bytes, name: str) -> str:
-    """Return a remark about a recording with less sound than its header promises; else nothing.
-
-    The header of a stream promises nothing, or as much as a header can.
-    """
-    with _opened(source, name) as file:
-        sizes = re.search(r"^(?:data|SSND) : (\d+) \(should be (\d+)\)", file.log, re.M)
-        promised, found = map(int, sizes.groups()) if sizes else (0, 0)
-        seconds = file.seconds
-    if not found < promised < STREAM or (whole := seconds * promised / found) < seconds + SHORTEST:
-        return ""
-    return f"{name} has {seconds:.2f} s of the {whole:.2f} s that its header promises"
-
-
-def channels_of(samples: Any) -> np.ndarray:
+def channels_of(samples: Any) -> NDArray[Any]:
     """Return the samples (N, channels) of an array of one or several channels, from -1 to 1."""
-    values = np.asarray(samples.detach().cpu() if isinstance(samples, Tensor) else samples)
+    values = np.asarray(samples.detach().cpu() if hasattr(samples, "detach") else samples)
     if values.ndim not in (1, 2) or values.dtype.kind not in "iuf":
         raise InputError(
             f"an array of shape {values.shape} and type {values.dtype}",
@@ -165,7 +147,7 @@ def channels_of(samples: Any) -> np.ndarray:
     return values if values.shape[1] < values.shape[0] else values.T
 
 
-def _file_blocks(file: soundfile.SoundFile, name: str) -> Iterator[np.ndarray]:
+def _file_blocks(file: soundfile.SoundFile, name: str) -> Iterator[Samples]:
     """Yield the samples of a file, a block (n, channels) at a time."""
     size = BLOCK * file.samplerate
     while True:
@@ -176,7 +158,7 @@ def _file_blocks(file: soundfile.SoundFile, name: str) -> Iterator[np.ndarray]:
         yield block
 
 
-def _checked(blocks: Iterator[np.ndarray], rate: int, name: str) -> Iterator[np.ndarray]:
+def _checked(blocks: Iterator[Samples], rate: int, name: str) -> Iterator[Samples]:
     """Yield the means (n,) of channels, or the loudest where they cancel each other.
 
     Raises InputError for a sound that cannot be used.
@@ -208,11 +190,11 @@ def _checked(blocks: Iterator[np.ndarray], rate: int, name: str) -> Iterator[np.
 
 
 def _resampled(
-    blocks: Iterator[np.ndarray], own_rate: int, rate: int, name: str
-) -> Iterator[Tensor]:
+    blocks: Iterator[Samples], own_rate: int, rate: int, name: str
+) -> Iterator[Samples]:
     """Yield blocks at another rate."""
     if own_rate == rate:
-        yield from map(torch.from_numpy, blocks)
+        yield from blocks
         return
     try:
         import soxr
@@ -220,8 +202,8 @@ def _resampled(
         raise missing(f"{name} has {own_rate:,} samples a second, not {rate:,}", "soxr") from None
     stream = soxr.ResampleStream(own_rate, rate, 1, dtype="float32")
     for block in blocks:
-        yield torch.from_numpy(stream.resample_chunk(np.ascontiguousarray(block)))
-    yield torch.from_numpy(stream.resample_chunk(np.zeros(0, np.float32), last=True))
+        yield stream.resample_chunk(np.ascontiguousarray(block))
+    yield stream.resample_chunk(np.zeros(0, np.float32), last=True)
 
 
 class SoundFile(NamedTuple):
@@ -230,8 +212,22 @@ class SoundFile(NamedTuple):
     rate: int  # samples a second
     channels: int
     seconds: float  # that its header states; 0 if it states none
-    blocks: Iterator[np.ndarray]  # (n, channels)
-    log: str = ""  # remarks about its header
+    blocks: Iterator[Samples]  # (n, channels)
+    log: str = ""  # remarks of libsndfile about its header
+
+    @property
+    def shortfall(self) -> str:
+        """A remark about less sound than the header promises; else nothing.
+
+        The header of a stream promises nothing, or as much as a header can.
+        """
+        sizes = re.search(r"^(?:data|SSND) : (\d+) \(should be (\d+)\)", self.log, re.M)
+        promised, found = map(int, sizes.groups()) if sizes else (0, 0)
+        if not found < promised < STREAM:
+            return ""
+        whole = self.seconds * promised / found
+        remark = f"{self.seconds:.2f} s of the {whole:.2f} s that its header promises"
+        return remark if whole >= self.seconds + SHORTEST else ""
 
 
 @contextlib.contextmanager
@@ -282,7 +278,7 @@ def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[Sound
         channels = audio.codec_context.channels
         resampler = av.AudioResampler(format="flt", layout=audio.layout, rate=audio.rate)
 
-        def parts() -> Iterator[np.ndarray]:
+        def parts() -> Iterator[Samples]:
             with _readable(name):
                 for frame in itertools.chain(container.decode(audio), [None]):
                     for part in resampler.resample(frame):
@@ -291,9 +287,9 @@ def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[Sound
         yield SoundFile(audio.rate, channels, seconds, _gathered(parts(), BLOCK * audio.rate))
 
 
-def _gathered(parts: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
+def _gathered(parts: Iterator[Samples], size: int) -> Iterator[Samples]:
     """Yield arrays of about so many rows, of the rows of smaller ones."""
-    held, count = list[np.ndarray](), 0
+    held, count = list[Samples](), 0
     for part in parts:
         held, count = [*held, part], count + len(part)
         if count >= size:
@@ -369,11 +365,11 @@ class SoundPiece(NamedTuple):
     """A part of a recording."""
 
     start: float  # in seconds
-    samples: Tensor  # (n,)
+    samples: Samples  # (n,)
 
 
 def divided(
-    blocks: Iterable[Tensor], rate: int, seconds: float
+    blocks: Iterable[Samples], rate: int, seconds: float
 ) -> Generator[SoundPiece, None, float]:
     """Yield the audible pieces of a recording, each of at most so many seconds; return its length.
 
@@ -382,9 +378,9 @@ def divided(
     blocks: its samples in consecutive parts; few are in memory at a time. A recording of at most
     that length is one piece. A silent piece is left out.
     """
-    most, held, start = max(1, int(seconds * rate)), torch.zeros(0), 0
+    most, held, start = max(1, int(seconds * rate)), np.zeros(0, np.float32), 0
     for block in blocks:
-        held = torch.cat([held, block])
+        held = np.concatenate([held, block])
         while len(held) > most:
             end = quietest(held[:most], rate)
             yield from _audible(held[:end], start, rate)
@@ -393,35 +389,35 @@ def divided(
     return (start + len(held)) / rate
 
 
-def quietest(samples: Tensor, rate: int) -> int:
+def quietest(samples: Samples, rate: int) -> int:
     """Return the sample of the second half of some samples around which the sound is lowest."""
     step = max(1, int(STEP * rate))
     half = len(samples) // 2
     count = (len(samples) - half) // step
     if count <= BLUR:
         return len(samples)
-    parts = samples[half : half + count * step].view(count, step)
-    energies = parts.sub(samples.mean()).square().sum(1)
-    means = energies.unfold(0, BLUR, 1).mean(1)  # (count - BLUR + 1,)
-    place = int(means.flip(0).argmin())  # the last of equal ones
+    parts = samples[half : half + count * step].reshape(count, step)
+    energies = ((parts - samples.mean()) ** 2).sum(1)
+    means = np.lib.stride_tricks.sliding_window_view(energies, BLUR).mean(1)
+    place = int(means[::-1].argmin())  # the last of equal ones
     return half + (len(means) - 1 - place) * step + BLUR * step // 2
 
 
-def is_audible(samples: Tensor) -> bool:
+def is_audible(samples: Samples) -> bool:
     """Return True unless samples (N,) are silence."""
     return bool(len(samples)) and float(samples.max() - samples.min()) >= SILENT
 
 
-def silence(samples: Tensor, rate: int) -> int:
+def silence(samples: Samples, rate: int) -> int:
     """Return how many samples (N,) are silence before the first sound; 0 for less than a second.
 
     Half a second before the sound is not counted.
     """
-    heard = ((samples - samples[:1]).abs() >= SILENT).nonzero()
+    heard = np.flatnonzero(np.abs(samples - samples[:1]) >= SILENT)
     quiet = int(heard[0]) - rate // 2 if len(heard) else len(samples)
     return quiet if quiet == len(samples) or quiet > rate // 2 else 0
 
 
-def _audible(samples: Tensor, start: int, rate: int) -> Iterator[SoundPiece]:
+def _audible(samples: Samples, start: int, rate: int) -> Iterator[SoundPiece]:
     if is_audible(samples):
         yield SoundPiece(start / rate, samples)
