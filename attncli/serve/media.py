@@ -19,7 +19,7 @@ from attncli.data.lines import ClassifiedLine
 from attncli.documents.document import MARKUP
 from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described
-from attncli.render.sound_attention import sound_maps, spectrogram_url
+from attncli.render.sound_attention import shares, sound_maps, spectrogram_url, tokens_of
 from attncli.serve.catalogue import CAPTION, CLASSIFY, DOCUMENT_TIMES, TRANSCRIBE, name_of
 from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
 from attncli.serve.requests import FALSE, RequestError, invalid
@@ -263,12 +263,12 @@ def record(found: Any) -> dict[str, Any]:
         answer["maps"] = [
             times(one)
             | {
-                "tokens": list(one.tokens),
-                "weights": one.shares.astype(float).round(3).tolist(),
-                "slotSeconds": one.slot_seconds,
-                "spectrogram": spectrogram_url(one),
+                "tokens": tokens_of(each),
+                "weights": shares(each).astype(float).round(3).tolist(),
+                "slotSeconds": each.slot_seconds,
+                "spectrogram": spectrogram_url(each),
             }
-            for one in maps
+            for one, each in maps
         ]
     return answer
 

@@ -49,7 +49,7 @@ class TranscribeOptions(Options):
     TABLES = "search attention transcribe"
     UNUSED = "search.max_caption search.nbest"
 
-    transcribe: SpeechDetection = option(TranscribeSettings, "transcribe")
+    transcribe: TranscribeSettings = option(TranscribeSettings, "transcribe")
 
 
 Recordings = Annotated[

@@ -18,10 +18,10 @@ from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wa
 from attncli.render.transcripts import TranscribedFile
 from attncli.terminal.messages import Messages, current_screen
 from models import load_transcriber
-from models.storage.installed import chosen_model
 from models.core.errors import InputError, ModelError
 from models.engines.transcripts import NamedRecording, SpeechModel
 from models.signals.recordings import Channel, header, read_sound
+from models.storage.installed import chosen_model
 from models.storage.settings import read_settings
 
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
@@ -126,5 +126,5 @@ def _sound(file: TranscribedFile, messages: Messages) -> bytes:
 
 def shown(file: TranscribedFile) -> bytes:
     """Return the strips of a recording for the terminal."""
-    maps = sound_maps(file.transcript) if file.transcript else []
+    maps = sound_maps(file.transcript) if file.transcript else ()
     return strips(maps, current_screen()).encode("utf-8", "replace")

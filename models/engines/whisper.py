@@ -1,4 +1,9 @@
-"""Whisper in use: recordings in, texts with times and attention out.
+"""Whisper in use: recordings of any length in, texts with times and attention out.
+
+A window of 30 s ends at the last timestamp of its output, where the next one begins; the text of
+those before it is its prompt. An output that repeats itself or is improbable is searched again, by
+sampling at higher temperatures. A window without speech is left out.
+Radford, Kim, Xu, Brockman, McLeavey, Sutskever 2022, sections 3.8 and 4.5
 
 CTranslate2 searches where it can; torch is imported only where it cannot, and for attention.
 """
@@ -6,10 +11,15 @@ CTranslate2 searches where it can; torch is imported only where it cannot, and f
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from models.core.config import HOP
 from models.core.errors import ConfigurationError, ModelError
@@ -22,15 +32,24 @@ from models.engines.transcripts import (
     SpeechModel,
     SpokenSegment,
     Transcript,
+    Word,
 )
 from models.engines.whisper_engine import (
     CTranslate2Whisper,
-    WhisperEngine,
+    Decoded,
     WhisperTokens,
     window_features,
 )
-from models.engines.whisper_windows import SoundWindow, Stream, Windows
-from models.engines.whisper_words import PER_SECOND
+from models.engines.whisper_words import (
+    PER_SECOND,
+    SILENCE,
+    UNSPACED,
+    TimedPart,
+    invented,
+    with_words,
+    words_of,
+)
+from models.signals.recordings import Samples, is_audible, silence
 from models.storage.settings import read_settings, read_stored
 
 if TYPE_CHECKING:
@@ -38,13 +57,21 @@ if TYPE_CHECKING:
 
     from models.engines.whisper_torch import TorchWhisper
 
+TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+MOST_COMPRESSED = 2.4  # bytes of a text over those that zlib needs; above it repeats itself
+LEAST_LOG_PROB = -1.0  # mean of the tokens, end mark included
+NO_SPEECH = 0.6  # probability from which an improbable output is no speech
+TOO_RANDOM = 0.5  # temperature above which a text is no prompt for the next window
+QUIET = 0.2  # loudness, over the largest so far, below which a part may be invented
+SHORTEST = 0.2  # seconds of a window in which a word can be heard
+
 
 class WhisperTranscriber(SpeechModel):
     """Whisper on a device; `languages` chooses those of recording and text."""
 
     language = to = ""
     tokens: WhisperTokens
-    engine: WhisperEngine
+    engine: CTranslate2Whisper | TorchWhisper
     in_torch: Callable[[], TorchWhisper]  # read at the first call
 
     @classmethod
@@ -60,19 +87,20 @@ class WhisperTranscriber(SpeechModel):
         stored = read_stored(folder, settings)
         found.config, found.tokenizer, found.search = stored.model, stored.tokenizer, stored.search
         found.tokens = tokens = WhisperTokens(stored.tokenizer, stored.tokenizer_config)
+        reason = f"--device {device}"
+        if device in ("auto", "cpu"):
+            reason = missing_library(gpu=device == "auto")
 
         def read_in_torch() -> TorchWhisper:
             from models.engines.whisper_torch import TorchWhisper
 
             return TorchWhisper.read(folder, tokens, device if reason else "cpu", threads)
 
-        found.in_torch, reason = cache(read_in_torch), f"--device {device}"
-        if device in ("auto", "cpu"):
-            reason = missing_library(gpu=device == "auto")
+        found.in_torch = cache(read_in_torch)
         if reason and precision == "int8":
             raise ConfigurationError(f"transcribe.precision=int8 with {reason}", "fp32")
         if precision == "auto":
-            precision = "int8" if settings.get("weights") == "int8" else "fp32"
+            precision = settings.get("weights", "fp32")
         found.engine = (
             found.in_torch()
             if reason
@@ -98,57 +126,104 @@ class WhisperTranscriber(SpeechModel):
         attention: bool = False,
     ) -> Iterator[Transcript | ModelError]:
         """Yield the transcript of each recording, or why there is none, in order."""
-        search, timed = search or self.search, times or attention
-        engine = self.in_torch() if search.top_p < 1 else self.engine  # CTranslate2 has no top_p
-        windows = Windows(engine, self.tokens, self.config)
+        other = copy.copy(self).with_search(search or self.search)
+        if other.search.top_p < 1:  # CTranslate2 has no such setting
+            other.engine = self.in_torch()
         for name, open_recording in recordings:
             try:
                 sound = Stream(self.blocks(open_recording(), name))
-                segments = [
-                    segment
-                    for window in windows.read(sound, search, self.language, self.to, times=timed)
-                    for segment in self._segments(window, timed, attention)
-                ]
-                yield Transcript((*segments,), sound.place / self.config.audio.rate)
+                segments = (*other.segments(sound, times=times or attention, attention=attention),)
+                yield Transcript(segments, sound.place / self.config.audio.rate)
             except ModelError as error:
                 yield error
 
-    def _segments(
-        self, window: SoundWindow, times: bool, attention: bool
+    def segments(
+        self, sound: Stream, *, times: bool = False, attention: bool = False
     ) -> Iterator[SpokenSegment]:
-        """Yield the parts of a window."""
-        rows = self._attention(window) if attention else iter(())
-        for part in window.parts:
-            ids, found = tuple(self.tokens.of_text(part.ids)), window.found
-            pieces, text = self.tokenizer.pieces(ids), self.tokenizer.decode(ids).strip()
-            share = found.mean * (len(ids) + 1)  # of the window's log-probability
-            output = Hypothesis(text, found.mean, share, pieces, ids, found.truncated)
-            start, end = (round(window.start + time, 3) for time in (part.start, part.end))
-            words = tuple(
-                each._replace(
-                    text=each.text.strip(),
-                    start=round(window.start + each.start, 3),
-                    end=round(window.start + each.end, 3),
-                )
-                for each in (part.words if times else ())
-                if each.text.strip()
-            )
-            shown = next(rows, None)
-            yield SpokenSegment(start, end, (output,), words, shown, found.no_speech)
+        """Yield the parts of a recording that have speech, in order.
 
-    def _attention(self, window: SoundWindow) -> Iterator[SoundAttention | None]:
-        """Yield the attention of each part of a window that has tokens."""
+        times: True adds the times of words. attention: True adds attention.
+        """
+        audio, to, language = self.config.audio, self.to, self.language
+        rate, size = audio.rate, round(audio.padded * audio.rate)
+        before, last, loudest = list[int](), 0.0, 0.0
+        while len(part := sound.ahead(size)) >= SHORTEST * rate:
+            if silent := silence(part, rate):
+                sound.skip(silent)
+                continue
+            start, memory = sound.place / rate, self.engine.encode(part)
+            language = language or self.engine.language(memory)
+            said = before[-(self.config.max_source // 2 - 1) :]
+            prompt = self.tokens.prompt(language, to=to, timed=True, before=said)
+            found = self._decoded(memory, prompt, f"{sound.place}")
+            slots = max(1, len(part) * PER_SECOND // rate)
+            parts, moved = divided(found.ids, self.tokens.times, slots)
+            parts = [one for one in parts if is_audible(one.of(part, rate))]
+            loudest = max(loudest, loudness(part, rate))
+            quiet = [loudness(one.of(part, rate), rate) < QUIET * loudest for one in parts]
+            if is_silent(found):
+                parts = []
+            elif times or any(quiet):
+                words = self._words(memory, parts, slots, language)
+                parts = with_words(parts, words, last - start, moved / PER_SECOND)
+                end = len(part) / rate
+                place = invented(parts, quiet, last - start, end, audio.padded)
+                if place is not None:
+                    moved = min(moved, round(PER_SECOND * max(1.0, parts[place].start)))
+                    if end < audio.padded and end - parts[place].end < SILENCE:
+                        moved = slots
+                parts = parts[:place]
+            maps = self._maps(part, parts, slots, language) if attention else iter(())
+            for one in parts:
+                yield self._segment(one, found, start, times)._replace(attention=next(maps, None))
+                last = start + one.end
+                before += one.ids
+            before = before if found.temperature <= TOO_RANDOM else []
+            sound.skip(size if moved == slots else moved * rate // PER_SECOND)
+        sound.skip(size)
+
+    def _segment(self, part: TimedPart, found: Decoded, begin: float, times: bool) -> SpokenSegment:
+        """Return a part of a window that begins at a second of the recording."""
+        ids = tuple(self.tokens.of_text(part.ids))
+        pieces, text = self.tokenizer.pieces(ids), self.tokenizer.decode(ids).strip()
+        share = found.mean * (len(ids) + 1)  # of the window's log-probability
+        output = Hypothesis(text, found.mean, share, pieces, ids)
+        start, end = (round(begin + time, 3) for time in (part.start, part.end))
+        words = tuple(
+            Word(text, round(begin + word.start, 3), round(begin + word.end, 3), word.probability)
+            for word in (part.words if times else ())
+            if (text := word.text.strip())
+        )
+        return SpokenSegment(start, end, (output,), words, no_speech=found.no_speech)
+
+    def _words(
+        self, memory: Any, parts: list[TimedPart], slots: int, language: str
+    ) -> Iterator[list[Word]]:
+        """Yield the words of each part."""
+        texts = [self.tokens.of_text(one.ids) for one in parts]
+        ids, prompt = [*chain.from_iterable(texts)], self.tokens.prompt(language, to=self.to)
+        places, shares = self.engine.align(memory, prompt, ids, slots) if ids else ([0], [])
+        starts = [place / PER_SECOND for place in places]
+        spaced = (self.to or language) not in UNSPACED
+        for text, end in zip(texts, accumulate(map(len, texts)), strict=True):
+            first = end - len(text)
+            some, own = starts[first : end + 1], shares[first:end]
+            yield words_of(self.tokenizer, text, some, own, spaced=spaced)
+
+    def _maps(
+        self, samples: Samples, parts: list[TimedPart], slots: int, language: str
+    ) -> Iterator[SoundAttention | None]:
+        """Yield the attention of each part that has tokens. slots: of the sound."""
         import torch
 
-        model, texts = self.in_torch(), [self.tokens.of_text(part.ids) for part in window.parts]
-        prompt = self.tokens.prompt(window.language, to=self.to)
-        memory, ids = model.encode(window.samples), sum(texts, [])
-        heads, _ = model.attention(memory, prompt, ids, window.slots)  # (H, T + 1, S)
-        frames = torch.from_numpy(window_features(window.samples, self.config.audio))
+        model, texts = self.in_torch(), [self.tokens.of_text(part.ids) for part in parts]
+        prompt, ids = self.tokens.prompt(language, to=self.to), [*chain.from_iterable(texts)]
+        heads, _ = model.attention(model.encode(samples), prompt, ids, slots)  # (H, T + 1, S)
+        frames = torch.from_numpy(window_features(samples, self.config.audio))
         each, end = round(1000 / HOP / PER_SECOND), 0  # frames of a slot
-        for part, text in zip(window.parts, texts, strict=True):
+        for part, text in zip(parts, texts, strict=True):
             begin, end = end, end + len(text)
-            first = min(int(part.start * PER_SECOND), window.slots - 1)
+            first = min(int(part.start * PER_SECOND), slots - 1)
             last = max(int(part.end * PER_SECOND), first + 1)
             inside = heads.mean(0)[begin:end, first:last]  # (T, S)
             found = SoundAttention(
@@ -159,3 +234,72 @@ class WhisperTranscriber(SpeechModel):
                 HOP / 1000,
             )
             yield found if text else None
+
+    def _decoded(self, memory: Any, prompt: Sequence[int], key: str) -> Decoded:
+        """Return the first output that neither repeats itself nor is improbable, or the best."""
+        tried = list[Decoded]()
+        for temperature in TEMPERATURES:
+            sampling = replace(self.search, method="sample", temperature=temperature)
+            search = sampling if temperature else self.search
+            found = self.engine.decode(memory, prompt, search, f"{key} {temperature}")
+            tried.append(found._replace(temperature=temperature))
+            if is_silent(found) or (found.mean >= LEAST_LOG_PROB and not self._repeats(found)):
+                return tried[-1]
+        known = [one for one in tried if not self._repeats(one)] or tried
+        return max(known, key=lambda one: one.mean)._replace(temperature=TEMPERATURES[-1])
+
+    def _repeats(self, found: Decoded) -> bool:
+        """Return True if zlib makes the text of an output much shorter."""
+        data = self.tokenizer.decode(self.tokens.of_text(found.ids)).encode()
+        return len(data) > MOST_COMPRESSED * len(zlib.compress(data))
+
+
+class Stream:
+    """Samples of which so many are held as are asked for."""
+
+    def __init__(self, blocks: Iterable[Samples]) -> None:
+        self.blocks, self.held = iter(blocks), np.zeros(0, np.float32)
+        self.place = 0  # samples that were skipped
+
+    def ahead(self, count: int) -> Samples:
+        """Return the next samples (N,), at most `count`, and keep them."""
+        while len(self.held) < count and (block := next(self.blocks, None)) is not None:
+            self.held = np.concatenate([self.held, block])
+        return self.held[:count]
+
+    def skip(self, count: int) -> None:
+        """Leave out the next samples."""
+        self.place += min(count, len(self.ahead(count)))
+        self.held = self.held[count:]
+
+
+def is_silent(found: Decoded) -> bool:
+    """Return True if there probably is no speech, and the output is improbable."""
+    return found.no_speech > NO_SPEECH and found.mean <= LEAST_LOG_PROB
+
+
+def divided(ids: tuple[int, ...], times: int, slots: int) -> tuple[list[TimedPart], int]:
+    """Divide an output where two timestamps meet; also return the slot of the next window.
+
+    times: the first timestamp. slots: of the sound in the window.
+    """
+    is_time = [number >= times for number in ids]
+    ends = [n for n in range(1, len(ids)) if is_time[n - 1] and is_time[n]]
+    closed = is_time[-2:] == [False, True]  # no words follow in this window
+    if not ends:
+        last = max((number for number in ids if number > times), default=slots + times)
+        return [TimedPart(0, min(last - times, slots) / PER_SECOND, ids)], slots
+    ends += [len(ids)] if closed else []
+    place = [min(number - times, slots) for number in ids]  # a timestamp may be too late
+    parts = [
+        TimedPart(place[a] / PER_SECOND, place[b - 1] / PER_SECOND, ids[a:b])
+        for a, b in pairwise([0, *ends])
+    ]
+    return parts, slots if closed else place[ends[-1] - 1] or slots
+
+
+def loudness(samples: Samples, rate: int) -> float:
+    """Return the largest deviation of the samples (N,) of a tenth of a second."""
+    size = min(rate // 10, len(samples))
+    frames = samples[: len(samples) // max(1, size) * size].reshape(-1, max(1, size))
+    return float(frames.std(1).max(initial=0))

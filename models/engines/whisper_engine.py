@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,48 +29,18 @@ SMOOTHED = 7  # slots of the median filter of attention
 SAMPLES = 5  # outputs that are sampled, of which the most probable is kept
 
 
-class WhisperPrompt(NamedTuple):
-    """Tokens before an output, and True if the output has timestamps."""
-
-    ids: tuple[int, ...]
-    timed: bool
-
-
 class Decoded(NamedTuple):
     """Output of a window."""
 
     ids: tuple[int, ...]  # without the end mark
     log_prob: float  # end mark included
     no_speech: float = 0.0  # probability that there is no speech
-    truncated: bool = False
     temperature: float = 0.0
 
     @property
     def mean(self) -> float:
         """Mean log-probability of a token."""
         return self.log_prob / (len(self.ids) + 1)
-
-
-Found = tuple[Sequence[int], Sequence[float]]  # first slots of tokens and end; probabilities
-
-
-class WhisperEngine(Protocol):
-    """Whisper as windows use it, run by any engine."""
-
-    def encode(self, samples: Samples) -> Any:
-        """Return the memory of the samples of one window."""
-
-    def languages(self, memory: Any) -> Sequence[float]:
-        """Return the probability of each language."""
-
-    def decode(self, memory: Any, prompt: WhisperPrompt, search: SearchConfig, key: str) -> Decoded:
-        """Return the best output after a prompt. key: seeds the random numbers of samples."""
-
-    def align(self, memory: Any, prompt: WhisperPrompt, ids: Sequence[int], slots: int) -> Found:
-        """Return the first slot of each token and of the end mark, and the tokens' probabilities.
-
-        prompt: without timestamps. slots: of the sound in the window.
-        """
 
 
 class WhisperTokens:
@@ -89,17 +59,17 @@ class WhisperTokens:
 
     def prompt(
         self, language: str, *, to: str = "", timed: bool = False, before: Sequence[int] = ()
-    ) -> WhisperPrompt:
-        """Return the tokens before an output. before: tokens of earlier windows.
+    ) -> list[int]:
+        """Return the tokens before an output. before: those of earlier windows.
 
-        language: of the recording. to: en for a translation.
+        language: of the recording. to: en for a translation. timed: the output has timestamps.
         """
         earlier = (self.ids["startofprev"], *before) if before else ()
         kind: tuple[int, ...] = ()
         if self.codes:
             task = "translate" if to and to != language else "transcribe"
             kind = (self.languages[self.codes.index(language)], self.ids[task])
-        return WhisperPrompt((*earlier, START, *kind, *(() if timed else (self.no_times,))), timed)
+        return [*earlier, START, *kind, *(() if timed else (self.no_times,))]
 
     def language(self, code: str) -> str:
         """Return the language that a code means; raise ModelError for one that is not known."""
@@ -139,7 +109,7 @@ def alignment_heads(config: ModelConfig) -> list[tuple[int, int]]:
 
 
 class CTranslate2Whisper:
-    """Whisper's engine in CTranslate2; see `WhisperEngine`.
+    """Whisper's engine in CTranslate2.
 
     Its rules need the published order of the tokens: texts, then `<|endoftext|>`,
     `<|startoftranscript|>`, the other special tokens, and timestamps.
@@ -188,13 +158,15 @@ class CTranslate2Whisper:
         features = np.ascontiguousarray(window_features(samples, self.config.audio).T[None])
         return self.model.encode(imported().StorageView.from_array(features))
 
-    def languages(self, memory: Any) -> list[float]:
-        """Return the probability of each language."""
-        shares = dict(self.model.detect_language(memory)[0])
-        return [shares[f"<|{code}|>"] for code in self.tokens.codes]
+    def language(self, memory: Any) -> str:
+        """Return the most probable language."""
+        if not self.tokens.codes:
+            return "en"
+        name: str = self.model.detect_language(memory)[0][0][0]
+        return name[2:-2]  # of <|en|>
 
-    def decode(self, memory: Any, prompt: WhisperPrompt, search: SearchConfig, key: str) -> Decoded:
-        """Return the best output after a prompt.
+    def decode(self, memory: Any, prompt: Sequence[int], search: SearchConfig, key: str) -> Decoded:
+        """Return the best output after a prompt. key: seeds the random numbers of samples.
 
         The random numbers of CTranslate2 depend on what its thread did before, so a model with a
         new thread samples.
@@ -207,7 +179,7 @@ class CTranslate2Whisper:
             options |= {"beam_size": 1, "num_hypotheses": SAMPLES}
         [result] = self.model.generate(
             memory,
-            [[self.places[number] for number in prompt.ids]],
+            [[self.places[number] for number in prompt]],
             **options,
             length_penalty=search.length_penalty,
             repetition_penalty=search.repetition_penalty,
@@ -220,9 +192,14 @@ class CTranslate2Whisper:
         log_prob = result.scores[0] * len(ids) ** search.length_penalty
         return Decoded(ids, log_prob, result.no_speech_prob)
 
-    def align(self, memory: Any, prompt: WhisperPrompt, ids: Sequence[int], slots: int) -> Found:
-        """Return first slots and probabilities of tokens; see `WhisperEngine`."""
-        start = [self.places[number] for number in prompt.ids[:-1]]  # it adds the last one
+    def align(
+        self, memory: Any, prompt: Sequence[int], ids: Sequence[int], slots: int
+    ) -> tuple[list[int], list[float]]:
+        """Return the first slot of each token and of the end mark, and the tokens' probabilities.
+
+        prompt: without timestamps. slots: of the sound in the window.
+        """
+        start = [self.places[number] for number in prompt[:-1]]  # it adds the last one
         text = [self.places[number] for number in ids]
         [found] = self.model.align(memory, start, [text], 2 * slots, median_filter_width=SMOOTHED)
         starts = dict(reversed(found.alignments))

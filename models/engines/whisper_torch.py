@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from models.bundle import read
-from models.core.config import ModelConfig
 from models.core.types import DecodingStep, Memory
 from models.core.use_config import SearchConfig
 from models.engines.trained import usable_device
@@ -24,8 +23,6 @@ from models.engines.whisper_engine import (
     SAMPLES,
     SMOOTHED,
     Decoded,
-    Found,
-    WhisperPrompt,
     WhisperTokens,
     alignment_heads,
     window_features,
@@ -53,16 +50,16 @@ class RuledState(NamedTuple):
 class Ruled:
     """A decoder behind a prompt, whose next token follows Whisper's rules."""
 
-    def __init__(self, model: EncoderDecoder, tokens: WhisperTokens, prompt: WhisperPrompt) -> None:
+    def __init__(self, model: EncoderDecoder, tokens: WhisperTokens, prompt: Sequence[int]) -> None:
         self.model, self.tokens, self.prompt = model, tokens, prompt
         self.no_speech = 0.0  # probability that there is none in the first window
 
     def start(self, memory: Memory) -> tuple[Any, RuledState]:
         """Return the prepared memory of B windows, and the state after the prompt."""
         prepared, state = self.model.start(memory)
-        ids = torch.tensor([self.prompt.ids] * len(memory.mask), device=memory.mask.device)
+        ids = torch.tensor([self.prompt] * len(memory.mask), device=memory.mask.device)
         advanced = self.model.decoder.advance(ids, state, prepared)
-        places = [self.prompt.ids.index(START), -1]
+        places = [self.prompt.index(START), -1]
         at_start, logits = self.model.output(advanced.features[:, places]).float().unbind(1)
         self.no_speech = float(at_start.softmax(-1)[0, self.tokens.no_speech])
         first = torch.full_like(ids[:, 0], self.tokens.times)
@@ -82,7 +79,7 @@ class Ruled:
         logits[:, self.tokens.no_speech] = -torch.inf
         if not state.read:
             logits[:, [*self.tokens.blank, END]] = -torch.inf
-        if not self.prompt.timed:
+        if self.prompt[-1] == self.tokens.no_times:
             return logits
         logits[:, self.tokens.no_times] = -torch.inf
         places = torch.arange(logits.shape[1], device=logits.device)
@@ -103,7 +100,7 @@ class Ruled:
 
 
 class TorchWhisper:
-    """Whisper's engine in torch; see `WhisperEngine`."""
+    """Whisper's engine in torch; see `CTranslate2Whisper`."""
 
     def __init__(self, model: EncoderDecoder, tokens: WhisperTokens, device: torch.device) -> None:
         self.model, self.tokens, self.device = model, tokens, device
@@ -124,35 +121,37 @@ class TorchWhisper:
         return self.model.encode(features[None].to(self.device), mask)
 
     @torch.inference_mode()
-    def languages(self, memory: Memory) -> list[float]:
-        """Return the probability of each language."""
+    def language(self, memory: Memory) -> str:
+        """Return the most probable language."""
         prepared, state = self.model.start(memory)
         step = self.model.step(torch.tensor([START], device=self.device), state, prepared)
-        found: list[float] = step.logits[0, self.tokens.languages].softmax(-1).tolist()
-        return found
+        places = self.tokens.languages
+        return self.tokens.codes[int(step.logits[0, places].argmax())] if places else "en"
 
     @torch.inference_mode()
     def decode(
-        self, memory: Memory, prompt: WhisperPrompt, config: SearchConfig, key: str
+        self, memory: Memory, prompt: Sequence[int], config: SearchConfig, key: str
     ) -> Decoded:
         """Return the best output after a prompt."""
         ruled = Ruled(self.model, self.tokens, prompt)
         longest = self.model.config.max_source
-        limit = min(longest // 2, longest - len(prompt.ids)) + 1
+        limit = min(longest // 2, longest - len(prompt)) + 1
         if config.method == "sample":
             config = replace(config, nbest=SAMPLES)
         [outputs] = search(ruled, memory, [limit], [key], config)
-        found = (Decoded(o.ids, o.log_prob, ruled.no_speech, o.truncated) for o in outputs)
+        found = (Decoded(o.ids, o.log_prob, ruled.no_speech) for o in outputs)
         return max(found, key=lambda one: one.mean)
 
-    def align(self, memory: Memory, prompt: WhisperPrompt, ids: Sequence[int], slots: int) -> Found:
-        """Return first slots and probabilities of tokens; see `WhisperEngine`."""
+    def align(
+        self, memory: Memory, prompt: Sequence[int], ids: Sequence[int], slots: int
+    ) -> tuple[list[int], list[float]]:
+        """Return the first slots of tokens, and their probabilities."""
         weights, probabilities = self.attention(memory, prompt, ids, slots)
         return token_starts(weights.numpy()), probabilities
 
     @torch.inference_mode()
     def attention(
-        self, memory: Memory, prompt: WhisperPrompt, ids: Sequence[int], slots: int
+        self, memory: Memory, prompt: Sequence[int], ids: Sequence[int], slots: int
     ) -> tuple[Tensor, list[float]]:
         """Return the weights (H, T + 1, S) by which some heads predict tokens and the end mark.
 
@@ -160,11 +159,11 @@ class TorchWhisper:
         token. The heads are those for times, by default those of the upper layers.
         """
         prepared, state = self.model.start(memory)
-        given = torch.tensor([[*prompt.ids, *ids]], device=self.device)
+        given = torch.tensor([[*prompt, *ids]], device=self.device)
         wanted = Wanted(heads=range(self.model.config.decoder_layers))
         advanced = self.model.decoder.advance(given, state, prepared, wanted)
         assert advanced.heads is not None
-        first = len(prompt.ids) - 1
+        first = len(prompt) - 1
         chosen = alignment_heads(self.model.config)
         every = torch.stack([advanced.heads[0, layer, head] for layer, head in chosen])
         weights = every[:, first:, :slots].float().cpu()
@@ -207,7 +206,7 @@ def first_slots(weights: Matrix) -> list[int]:
         costs[token, 1:] = sums + np.minimum.accumulate(before - sums + row)
     token, slot, starts = tokens, slots, [0] * tokens
     while token > 1:
-        both, above, left = costs[token - 1, slot - 1], costs[token - 1, slot], costs[token, slot - 1]
+        (both, above), (left, _) = costs[token - 1 : token + 1, slot - 1 : slot + 1]
         if min(both, above) < left:  # the token before this one ends here
             starts[token - 1] = slot - 1
             token -= 1

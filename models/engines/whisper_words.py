@@ -8,8 +8,8 @@ Source: whisper/timing.py and whisper/transcribe.py of Radford et al. 2022
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from statistics import median
 from typing import NamedTuple
 
@@ -63,12 +63,13 @@ def anomaly(word: Word) -> float:
 
 
 def with_words(
-    parts: Sequence[TimedPart], words: Sequence[list[Word]], last: float, most: float
+    parts: Sequence[TimedPart], words: Iterable[list[Word]], last: float, most: float
 ) -> list[TimedPart]:
     """Return parts with their words, and with the times of these.
 
     last: end of the part before them. most: start of the next window; both from that of theirs.
     """
+    words = [*words]
     known = [word.seconds for word in chain.from_iterable(words) if word.seconds > 0]
     usual, found, before = min(MEDIAN, median(known or [0.0])), list[TimedPart](), ""
     for part, own in zip(parts, words, strict=True):

@@ -189,9 +189,7 @@ def _checked(blocks: Iterator[Samples], rate: int, name: str) -> Iterator[Sample
         )
 
 
-def _resampled(
-    blocks: Iterator[Samples], own_rate: int, rate: int, name: str
-) -> Iterator[Samples]:
+def _resampled(blocks: Iterator[Samples], own_rate: int, rate: int, name: str) -> Iterator[Samples]:
     """Yield blocks at another rate."""
     if own_rate == rate:
         yield from blocks
