@@ -172,8 +172,8 @@ def _section(one: SpokenSegment, found: SoundAttention) -> str:
     )
     return (
         f'<section><p class="words">{words}</p>\n<p class="note">{one.start:.2f} to {one.end:.2f} '
-        f'seconds</p>\n<div class="time"><img src="{spectrogram_url(found)}" alt="spectrogram">{rows}'
-        '<div class="span"></div></div></section>\n'
+        f'seconds</p>\n<div class="time"><img src="{spectrogram_url(found)}" alt="spectrogram">'
+        f'{rows}<div class="span"></div></div></section>\n'
     )
 
 

@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from models.bundle import read
 from models.core.types import DecodingStep, Memory
 from models.core.use_config import SearchConfig
 from models.engines.trained import usable_device
@@ -27,6 +26,7 @@ from models.engines.whisper_engine import (
     alignment_heads,
     window_features,
 )
+from models.networks.bundle import read
 from models.networks.decoder import Wanted
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.beam import search

@@ -19,7 +19,8 @@ from models.text.tokenizer import Tokenizer
 
 UNSPACED = ("zh", "ja", "th", "lo", "my", "yue", "km", "bo")  # languages without spaces
 BROKEN = "\ufffd"  # in a text of some bytes of a character
-PREPENDED, APPENDED, ENDS = "\"'“¿([{-", "\"'.。,，!！?？:：”)]}、", ".。!！?？"
+PREPENDED, APPENDED = "\"'“¿([{-「『（", "\"'.。,，!！?？:：”)]}、」』）"  # marks
+ENDS = ".。!！?？"
 MEDIAN = 0.7  # longest median duration of a word, in seconds
 SLACK = 0.5  # seconds that a word may exceed its part
 IMPROBABLE, SHORT, LONG = 0.15, 0.133, 2.0  # probability and seconds of unusual words
