@@ -166,6 +166,7 @@ class WhisperTranscriber(SpeechModel):
             elif times or any(quiet):
                 words = self._words(memory, parts, slots, language)
                 parts = with_words(parts, words, last - start, moved / PER_SECOND)
+                parts = [one.aloud(part, rate) for one in parts]
                 end = len(part) / rate
                 place = invented(parts, quiet, last - start, end, audio.padded)
                 if place is not None:

@@ -24,6 +24,7 @@ ENDS = ".。!！?？"
 MEDIAN = 0.7  # longest median duration of a word, in seconds
 SLACK = 0.5  # seconds that a word may exceed its part
 IMPROBABLE, SHORT, LONG = 0.15, 0.133, 2.0  # probability and seconds of unusual words
+LOUD = 0.1  # deviation of a sound over the largest of its word
 PER_SECOND = 50  # slots, and timestamps
 SILENCE = 2.0  # seconds around an invented part
 
@@ -46,6 +47,17 @@ class TimedPart(NamedTuple):
         marks = PREPENDED + APPENDED
         scores = [anomaly(word) for word in self.words if word.text.strip() not in marks][:8]
         return bool(self.words) and (sum(scores) >= 3 or sum(scores) + 0.01 >= len(scores))
+
+    def aloud(self, samples: Samples, rate: int) -> TimedPart:
+        """Return the part from where its first word is loud; attention moves to it before."""
+        if not self.words:
+            return self
+        first, frame = self.words[0], rate // PER_SECOND
+        heard = samples[round(first.start * rate) : round(first.end * rate)]
+        loud = heard[: len(heard) // frame * frame].reshape(-1, frame).std(1)
+        delay = max(0, int((loud > LOUD * loud.max(initial=0)).argmax()) - 1) if len(loud) else 0
+        words = (first._replace(start=first.start + delay / PER_SECOND), *self.words[1:])
+        return self._replace(start=words[0].start, words=words)
 
     def between(self, first: float, last: float) -> TimedPart:
         """Return the part with all times between two others."""
