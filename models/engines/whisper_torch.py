@@ -37,14 +37,11 @@ FIRST_TIME = 50  # latest timestamp that begins an output: 1 s
 
 
 class RuledState(NamedTuple):
-    """State of the decoder, and the part of the output that the rules depend on."""
+    """State of the decoder, and the output so far, on which the rules depend."""
 
     decoder: Any
     logits: Tensor  # (R, Y) of the next token
-    last: Tensor  # (R,) token
-    before: Tensor  # (R,) the token before it; a timestamp if there is none
-    time: Tensor  # (R,) latest timestamp
-    read: int = 0  # tokens
+    ids: Tensor  # (R, 2 + t): two timestamps, and the output
 
 
 class Ruled:
@@ -62,36 +59,35 @@ class Ruled:
         places = [self.prompt.index(START), -1]
         at_start, logits = self.model.output(advanced.features[:, places]).float().unbind(1)
         self.no_speech = float(at_start.softmax(-1)[0, self.tokens.no_speech])
-        first = torch.full_like(ids[:, 0], self.tokens.times)
-        return prepared, RuledState(advanced.state, logits, first, first, first - 1)
+        first = torch.full_like(ids[:, :2], self.tokens.times)
+        return prepared, RuledState(advanced.state, logits, first)
 
     def step(self, tokens: Tensor, state: RuledState, prepared: Any) -> DecodingStep:
         """Return the next token's distribution under the rules, and the state."""
         if bool((tokens != START).any()):  # the state has not read them
             step = self.model.step(tokens, state.decoder, prepared)
-            time = torch.where(tokens >= self.tokens.times, tokens, state.time)
-            state = RuledState(step.state, step.logits, tokens, state.last, time, state.read + 1)
-        return DecodingStep(self._ruled(state), state)
+            ids = torch.cat([state.ids, tokens[:, None]], 1)
+            state = RuledState(step.state, step.logits, ids)
+        return DecodingStep(self._ruled(state.logits.clone(), state.ids), state)
 
-    def _ruled(self, state: RuledState) -> Tensor:
+    def _ruled(self, logits: Tensor, ids: Tensor) -> Tensor:
         """Return the logits (R, Y) with -inf for tokens that the rules forbid."""
-        times, logits = self.tokens.times, state.logits.clone()
+        times, begins = self.tokens.times, ids.shape[1] == 2
         logits[:, self.tokens.no_speech] = -torch.inf
-        if not state.read:
+        if begins:
             logits[:, [*self.tokens.blank, END]] = -torch.inf
         if self.prompt[-1] == self.tokens.no_times:
             return logits
         logits[:, self.tokens.no_times] = -torch.inf
         places = torch.arange(logits.shape[1], device=logits.device)
-        single = ((state.last >= times) & (state.before < times))[:, None]
-        paired = ((state.last >= times) & (state.before >= times))[:, None]
-        if state.read:
-            ends = (places == END) | (places >= self.tokens.special)
-            text = ~single | ends  # a second timestamp or the end follows a single one
-            later = places > state.time[:, None] - single.long()
-            allowed = torch.where(places < times, text, later & ~paired)
-        else:
+        is_time = ids[:, -2:] >= times
+        single = (is_time[:, 1] & ~is_time[:, 0])[:, None]
+        if begins:
             allowed = ((places >= times) & (places <= times + FIRST_TIME)).expand_as(logits)
+        else:  # a second timestamp or the end follows a single one
+            text = ~single | (places == END) | (places >= self.tokens.special)
+            later = places > ids.amax(1, keepdim=True) - single.long()  # times are the last ids
+            allowed = torch.where(places < times, text, later & ~is_time.all(1, keepdim=True))
         logits.masked_fill_(~allowed, -torch.inf)
         log_probs = logits.log_softmax(-1)
         sure = log_probs[:, times:].logsumexp(-1) > log_probs[:, :times].amax(-1)

@@ -28,9 +28,9 @@ from models.core.files import open_regular
 from models.core.limits import AUDIO_SECONDS, AUDIO_STREAM_BYTES
 
 if TYPE_CHECKING:
-    import soundfile
+    pass
 
-BLOCK = 10  # seconds that are read at a time
+BLOCK, FRAMES = 10, 500  # seconds, and frames of a container, that are read at a time
 SILENT = 1e-4  # largest minus smallest sample below which nothing can be heard
 LOUDEST = 2.0**32  # a sample beyond it is no sound; the squares of larger ones are infinite
 SHORTEST = 0.05  # seconds in which a word can be heard
@@ -107,22 +107,18 @@ def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Sample
     """
     name = name or (str(source) if isinstance(source, Path) else "the recording")
     source, channel = source if isinstance(source, Channel) else (source, None)
-    with contextlib.ExitStack() as held:
-        if isinstance(source, SampleArray):
-            own_rate, blocks = source.rate, iter([channels_of(source.samples)])
-        else:
-            file = held.enter_context(_opened(source, name))
-            own_rate, blocks = file.rate, file.blocks
-            if file.seconds > AUDIO_SECONDS:
-                raise _too_long(name, file.seconds)
-        if channel is not None:
-            blocks = (block[:, channel : channel + 1] for block in blocks)
-        if not RATES[0] <= own_rate <= RATES[1]:
+    with _opened(source, name) as file:
+        if file.seconds > AUDIO_SECONDS:
+            raise _too_long(name, file.seconds)
+        if not RATES[0] <= file.rate <= RATES[1]:
             raise InputError(
-                f"{name} has a rate of {own_rate:,}",
+                f"{name} has a rate of {file.rate:,}",
                 f"{RATES[0]:,} to {RATES[1]:,} samples a second, such as 16000",
             )
-        yield from _resampled(_checked(blocks, own_rate, name), own_rate, rate, name)
+        blocks = file.blocks
+        if channel is not None:
+            blocks = (block[:, channel : channel + 1] for block in blocks)
+        yield from _resampled(_checked(blocks, file.rate, name), file.rate, rate, name)
 
 
 def header(source: Path | bytes, name: str = "") -> SoundFile:
@@ -145,17 +141,6 @@ def channels_of(samples: Any) -> NDArray[Any]:
     if values.ndim == 1:
         return values[:, None]
     return values if values.shape[1] < values.shape[0] else values.T
-
-
-def _file_blocks(file: soundfile.SoundFile, name: str) -> Iterator[Samples]:
-    """Yield the samples of a file, a block (n, channels) at a time."""
-    size = BLOCK * file.samplerate
-    while True:
-        with _readable(name):
-            block = file.read(size, dtype="float32", always_2d=True)  # (n, channels)
-        if not len(block):
-            return
-        yield block
 
 
 def _checked(blocks: Iterator[Samples], rate: int, name: str) -> Iterator[Samples]:
@@ -229,8 +214,12 @@ class SoundFile(NamedTuple):
 
 
 @contextlib.contextmanager
-def _opened(source: Path | bytes | BinaryIO, name: str) -> Iterator[SoundFile]:
+def _opened(source: Path | bytes | BinaryIO | SampleArray, name: str) -> Iterator[SoundFile]:
     """Open a recording by libsndfile, else by PyAV or the program ffmpeg."""
+    if isinstance(source, SampleArray):
+        samples = channels_of(source.samples)
+        yield SoundFile(source.rate, samples.shape[1], 0.0, iter([samples]))
+        return
     try:
         import soundfile
     except (ImportError, OSError):  # without the package, or without its library
@@ -240,12 +229,19 @@ def _opened(source: Path | bytes | BinaryIO, name: str) -> Iterator[SoundFile]:
             stream = held.enter_context(_stream(source, name))
             try:
                 file = held.enter_context(soundfile.SoundFile(stream))
-                seconds, blocks = len(file) / file.samplerate, _file_blocks(file, name)
-                found = SoundFile(file.samplerate, file.channels, seconds, blocks, file.extra_info)
+                rate, channels = file.samplerate, file.channels
+                blocks = file.blocks(BLOCK * rate, dtype="float32", always_2d=True)
+                found = SoundFile(rate, channels, len(file) / rate, blocks, file.extra_info)
             except soundfile.LibsndfileError as error:
                 stream.seek(0)
                 found = held.enter_context(_container(stream, name, error))
-        yield found
+        yield found._replace(blocks=_read(found.blocks, name))
+
+
+def _read(blocks: Iterator[Samples], name: str) -> Iterator[Samples]:
+    """Yield blocks; raise a ModelError for those that cannot be read."""
+    with _readable(name):
+        yield from blocks
 
 
 @contextlib.contextmanager
@@ -275,26 +271,13 @@ def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[Sound
         seconds = float(container.duration or 0) / av.time_base
         channels = audio.codec_context.channels
         resampler = av.AudioResampler(format="flt", layout=audio.layout, rate=audio.rate)
-
-        def parts() -> Iterator[Samples]:
-            with _readable(name):
-                for frame in itertools.chain(container.decode(audio), [None]):
-                    for part in resampler.resample(frame):
-                        yield part.to_ndarray().reshape(-1, channels)  # (n, channels)
-
-        yield SoundFile(audio.rate, channels, seconds, _gathered(parts(), BLOCK * audio.rate))
-
-
-def _gathered(parts: Iterator[Samples], size: int) -> Iterator[Samples]:
-    """Yield arrays of about so many rows, of the rows of smaller ones."""
-    held, count = list[Samples](), 0
-    for part in parts:
-        held, count = [*held, part], count + len(part)
-        if count >= size:
-            yield np.concatenate(held)
-            held, count = [], 0
-    if held:
-        yield np.concatenate(held)
+        parts = (
+            part.to_ndarray().reshape(-1, channels)  # (n, channels)
+            for frame in itertools.chain(container.decode(audio), [None])
+            for part in resampler.resample(frame)
+        )
+        blocks = map(np.concatenate, iter(lambda: [*itertools.islice(parts, FRAMES)], []))
+        yield SoundFile(audio.rate, channels, seconds, blocks)
 
 
 def _converted(stream: IO[bytes], fault: Exception) -> bytes:
