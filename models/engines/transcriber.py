@@ -36,7 +36,7 @@ from models.search.batching import (
 )
 from models.search.beam import search
 from models.search.hypotheses import Finished, length_limit
-from models.signals.recordings import Recording, Samples, SoundPiece, divided
+from models.signals.recordings import Floats, Recording, SoundPiece, divided
 from models.signals.sound_features import log_mel
 from models.storage.archive import read_about
 from models.storage.settings import read_settings
@@ -176,7 +176,7 @@ class Transcriber(TorchModel, SpeechModel):
         source, mask = padded_frames(features)
         return self.model.encode(source.to(self.device), mask.to(self.device))
 
-    def _timed(self, segment: SpokenSegment, spectrogram: Samples, *, keep: bool) -> SpokenSegment:
+    def _timed(self, segment: SpokenSegment, spectrogram: Floats, *, keep: bool) -> SpokenSegment:
         """Return a segment with the times of its words, and its attention if it is kept.
 
         The weights come from teacher forcing of the output.

@@ -13,7 +13,7 @@ from models.core.errors import ModelError
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.engines.trained import TrainedModel
-from models.signals.recordings import Recording, Samples, read_blocks, recording_of
+from models.signals.recordings import Floats, Recording, read_blocks, recording_of
 from models.storage.settings import read_settings
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class SpeechModel(TrainedModel):
             raise found
         return found
 
-    def blocks(self, recording: Recording, name: str = "") -> Iterator[Samples]:
+    def blocks(self, recording: Recording, name: str = "") -> Iterator[Floats]:
         """Yield the samples of a recording, with zeros for what is left out; see `read_blocks`."""
         rate = self.config.audio.rate
         found = read_blocks(recording, rate, name)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.core.config import HOP
-from models.core.errors import ConfigurationError, ModelError
+from models.core.errors import ConfigurationError, ModelError, unknown_name
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_translator import missing_library
@@ -49,8 +49,9 @@ from models.engines.whisper_words import (
     with_words,
     words_of,
 )
-from models.signals.recordings import Samples, is_audible, silence
+from models.signals.recordings import Floats, is_audible, silence
 from models.storage.settings import read_settings, read_stored
+from models.text.languages import known_language
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -112,9 +113,18 @@ class WhisperTranscriber(SpeechModel):
 
     def languages(self, language: str = "", to: str = "") -> Self:
         """Return this model for a language, empty to detect it; to: en for translations."""
-        other = copy.copy(self)
-        other.language = "" if language in ("", "auto") else self.tokens.language(language)
-        other.to = self.tokens.target(other.language, to)
+        other, known = copy.copy(self), self.tokens.codes or ("en",)
+        given = "" if language == "auto" else language
+        other.language, other.to = (code and known_language(code, known) for code in (given, to))
+        for code in filter(None, (other.language, other.to)):
+            if code not in known:
+                raise unknown_name("language", code, known)
+        if other.to not in ("", "en", other.language):
+            raise ConfigurationError(
+                f"--to {other.to} for a recording in {other.language or 'a language to detect'}",
+                "en: Whisper translates to English alone",
+                "transcribe it, then use `attn translate`",
+            )
         return other
 
     def stream(
@@ -167,13 +177,7 @@ class WhisperTranscriber(SpeechModel):
                 words = self._words(memory, parts, slots, language)
                 parts = with_words(parts, words, last - start, moved / PER_SECOND)
                 parts = [one.aloud(part, rate) for one in parts]
-                end = len(part) / rate
-                place = invented(parts, quiet, last - start, end, audio.padded)
-                if place is not None:
-                    moved = min(moved, round(PER_SECOND * max(1.0, parts[place].start)))
-                    if end < audio.padded and end - parts[place].end < SILENCE:
-                        moved = slots
-                parts = parts[:place]
+                parts, moved = self._spoken(parts, quiet, last - start, slots, moved)
             maps = self._maps(part, parts, slots, language) if attention else iter(())
             for one in parts:
                 yield self._segment(one, found, start, times)._replace(attention=next(maps, None))
@@ -182,6 +186,22 @@ class WhisperTranscriber(SpeechModel):
             before = before if found.temperature <= TOO_RANDOM else []
             sound.skip(size if moved == slots else moved * rate // PER_SECOND)
         sound.skip(size)
+
+    def _spoken(
+        self, parts: list[TimedPart], quiet: list[bool], last: float, slots: int, moved: int
+    ) -> tuple[list[TimedPart], int]:
+        """Return the parts before one that nobody spoke, and the slot where to go on.
+
+        quiet: True for parts that may be invented. last: end of the part before them. slots: of
+        the sound in the window. moved: slot where to go on behind all parts.
+        """
+        end, whole = slots / PER_SECOND, self.config.audio.padded
+        place = invented(parts, quiet, last, end, whole)
+        if place is None:
+            return parts, moved
+        if end < whole and end - parts[place].end < SILENCE:
+            return parts[:place], slots
+        return parts[:place], min(moved, round(PER_SECOND * max(1.0, parts[place].start)))
 
     def _segment(self, part: TimedPart, found: Decoded, begin: float, times: bool) -> SpokenSegment:
         """Return a part of a window that begins at a second of the recording."""
@@ -212,7 +232,7 @@ class WhisperTranscriber(SpeechModel):
             yield words_of(self.tokenizer, text, some, own, spaced=spaced)
 
     def _maps(
-        self, samples: Samples, parts: list[TimedPart], slots: int, language: str
+        self, samples: Floats, parts: list[TimedPart], slots: int, language: str
     ) -> Iterator[SoundAttention | None]:
         """Yield the attention of each part that has tokens. slots: of the sound."""
         import torch
@@ -258,11 +278,11 @@ class WhisperTranscriber(SpeechModel):
 class Stream:
     """Samples of which so many are held as are asked for."""
 
-    def __init__(self, blocks: Iterable[Samples]) -> None:
+    def __init__(self, blocks: Iterable[Floats]) -> None:
         self.blocks, self.held = iter(blocks), np.zeros(0, np.float32)
         self.place = 0  # samples that were skipped
 
-    def ahead(self, count: int) -> Samples:
+    def ahead(self, count: int) -> Floats:
         """Return the next samples (N,), at most `count`, and keep them."""
         while len(self.held) < count and (block := next(self.blocks, None)) is not None:
             self.held = np.concatenate([self.held, block])
@@ -299,7 +319,7 @@ def divided(ids: tuple[int, ...], times: int, slots: int) -> tuple[list[TimedPar
     return parts, slots if closed else place[ends[-1] - 1] or slots
 
 
-def loudness(samples: Samples, rate: int) -> float:
+def loudness(samples: Floats, rate: int) -> float:
     """Return the largest deviation of the samples (N,) of a tenth of a second."""
     size = min(rate // 10, len(samples))
     frames = samples[: len(samples) // max(1, size) * size].reshape(-1, max(1, size))

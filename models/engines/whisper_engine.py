@@ -12,17 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from models.core.config import AudioConfig, ModelConfig
-from models.core.errors import ConfigurationError, unknown_name
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.ctranslate2_convert import converted_whisper, read_weights
 from models.engines.ctranslate2_translator import COMPUTE_TYPES, imported
 from models.search.hypotheses import beam_width
-from models.signals.recordings import Samples
+from models.signals.recordings import Floats
 from models.signals.sound_features import log_mel
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS
-from models.text.languages import known_language
 from models.text.tokenizer import END, START, Tokenizer
 
 SMOOTHED = 7  # slots of the median filter of attention
@@ -71,30 +69,12 @@ class WhisperTokens:
             kind = (self.languages[self.codes.index(language)], self.ids[task])
         return [*earlier, START, *kind, *(() if timed else (self.no_times,))]
 
-    def language(self, code: str) -> str:
-        """Return the language that a code means; raise ModelError for one that is not known."""
-        known = self.codes or ("en",)
-        found = known_language(code, known)
-        if found not in known:
-            raise unknown_name("language", code, known)
-        return found
-
-    def target(self, language: str, to: str) -> str:
-        """Return the language of the text; raise ModelError unless it is spoken, or English."""
-        if to and (found := self.language(to)) not in ("en", language):
-            raise ConfigurationError(
-                f"--to {found} for a recording in {language or 'a language to detect'}",
-                "en: Whisper translates to English alone",
-                "transcribe it, then use `attn translate`",
-            )
-        return to and found
-
     def of_text(self, ids: Sequence[int]) -> list[int]:
         """Return tokens without timestamps."""
         return [number for number in ids if number < self.times]
 
 
-def window_features(samples: Samples, config: AudioConfig) -> Samples:
+def window_features(samples: Floats, config: AudioConfig) -> Floats:
     """Return the features (F, bands) of the samples (N,) of a window, padded with zeros."""
     missing = round(config.padded * config.rate) - len(samples)
     return log_mel(np.pad(samples, (0, max(0, missing))), config)
@@ -129,13 +109,15 @@ class CTranslate2Whisper:
         self.order = [*range(END + 1, tokens.special), END, START, *range(tokens.special, count)]
         self.places = {number: place for place, number in enumerate(self.order)}
         digest = checked_digest(folder, [CONFIG, WEIGHTS, *tokens.tokenizer.files()])
-        place, files = cached(f"{digest}-whisper", lambda: self._converted(folder))
+        place, files = cached(
+            f"{digest}-whisper-{precision}", lambda: self._converted(folder, precision)
+        )
         kind = COMPUTE_TYPES[precision]
         opened = partial(imported().models.Whisper, str(place), compute_type=kind)
         self.opened: Callable[[], Any] = partial(opened, files=files, intra_threads=threads)
         self.model = self.opened()
 
-    def _converted(self, folder: Path) -> dict[str, bytes]:
+    def _converted(self, folder: Path, precision: str) -> dict[str, bytes]:
         tokens, names = self.tokens, {number: f"{number}" for number in self.order}
         names |= {number: f"<|{name}|>" for name, number in tokens.ids.items()}
         names |= {n: f"<|{c}|>" for c, n in zip(tokens.codes, tokens.languages, strict=True)}
@@ -149,11 +131,11 @@ class CTranslate2Whisper:
             "lang_ids": [self.places[number] for number in tokens.languages],
         }
         weights = read_weights(folder / WEIGHTS)
-        files = converted_whisper(weights, self.config, self.order, settings)
+        files = converted_whisper(weights, self.config, self.order, settings, precision)
         vocabulary = json.dumps([names[number] for number in self.order])
         return {**files, "vocabulary.json": vocabulary.encode()}
 
-    def encode(self, samples: Samples) -> Any:
+    def encode(self, samples: Floats) -> Any:
         """Return the memory of the samples of one window."""
         features = np.ascontiguousarray(window_features(samples, self.config.audio).T[None])
         return self.model.encode(imported().StorageView.from_array(features))

@@ -30,7 +30,7 @@ from models.networks.bundle import read
 from models.networks.decoder import Wanted
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.beam import search
-from models.signals.recordings import Samples
+from models.signals.recordings import Floats
 from models.text.tokenizer import END, START
 
 FIRST_TIME = 50  # latest timestamp that begins an output: 1 s
@@ -110,7 +110,7 @@ class TorchWhisper:
         return cls(read(folder).model.to(place).eval(), tokens, place)
 
     @torch.inference_mode()
-    def encode(self, samples: Samples) -> Memory:
+    def encode(self, samples: Floats) -> Memory:
         """Return the memory of the samples of one window."""
         features = torch.from_numpy(window_features(samples, self.model.config.audio))
         mask = torch.ones(1, len(features), dtype=torch.bool, device=self.device)

@@ -14,7 +14,7 @@ from statistics import median
 from typing import NamedTuple
 
 from models.engines.transcripts import Word
-from models.signals.recordings import Samples
+from models.signals.recordings import Floats
 from models.text.tokenizer import Tokenizer
 
 UNSPACED = ("zh", "ja", "th", "lo", "my", "yue", "km", "bo")  # languages without spaces
@@ -37,7 +37,7 @@ class TimedPart(NamedTuple):
     ids: tuple[int, ...]
     words: tuple[Word, ...] = ()
 
-    def of(self, samples: Samples, rate: int) -> Samples:
+    def of(self, samples: Floats, rate: int) -> Floats:
         """Return its samples, given those (N,) of the window."""
         return samples[round(self.start * rate) : round(self.end * rate)]
 
@@ -48,7 +48,7 @@ class TimedPart(NamedTuple):
         scores = [anomaly(word) for word in self.words if word.text.strip() not in marks][:8]
         return bool(self.words) and (sum(scores) >= 3 or sum(scores) + 0.01 >= len(scores))
 
-    def aloud(self, samples: Samples, rate: int) -> TimedPart:
+    def aloud(self, samples: Floats, rate: int) -> TimedPart:
         """Return the part from where its first word is loud; attention moves to it before."""
         if not self.words:
             return self

@@ -41,7 +41,7 @@ STREAM = 0x7F000000  # bytes; a header that promises more was written before its
 KNOWN = "a WAV, FLAC, OGG, MP3 or AIFF recording"
 
 
-Samples = NDArray[np.float32]
+Floats = NDArray[np.float32]
 
 
 class SampleArray(NamedTuple):
@@ -81,7 +81,7 @@ def recording_of(given: Any, rate: int = 0) -> Recording:
 
 def read_sound(
     source: Recording, rate: int, name: str = "", seconds: float = AUDIO_SECONDS
-) -> Samples:
+) -> Floats:
     """Return all samples (N,) of a recording at a rate; see `read_blocks`.
 
     seconds: the longest that is allowed.
@@ -97,7 +97,7 @@ def read_sound(
     return np.concatenate(found)
 
 
-def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Samples]:
+def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Floats]:
     """Yield the samples of a recording at a rate, from -1 to 1, in blocks (n,) of about 10 seconds.
 
     source: a file, its bytes, a stream such as standard input, or samples. name: for messages.
@@ -143,7 +143,7 @@ def channels_of(samples: Any) -> NDArray[Any]:
     return values if values.shape[1] < values.shape[0] else values.T
 
 
-def _checked(blocks: Iterator[Samples], rate: int, name: str) -> Iterator[Samples]:
+def _checked(blocks: Iterator[Floats], rate: int, name: str) -> Iterator[Floats]:
     """Yield the means (n,) of channels, or the loudest where they cancel each other.
 
     Raises InputError for a sound that cannot be used.
@@ -174,7 +174,7 @@ def _checked(blocks: Iterator[Samples], rate: int, name: str) -> Iterator[Sample
         )
 
 
-def _resampled(blocks: Iterator[Samples], own_rate: int, rate: int, name: str) -> Iterator[Samples]:
+def _resampled(blocks: Iterator[Floats], own_rate: int, rate: int, name: str) -> Iterator[Floats]:
     """Yield blocks at another rate."""
     if own_rate == rate:
         yield from blocks
@@ -195,7 +195,7 @@ class SoundFile(NamedTuple):
     rate: int  # samples a second
     channels: int
     seconds: float  # that its header states; 0 if it states none
-    blocks: Iterator[Samples]  # (n, channels)
+    blocks: Iterator[Floats]  # (n, channels)
     log: str = ""  # remarks of libsndfile about its header
 
     @property
@@ -238,7 +238,7 @@ def _opened(source: Path | bytes | BinaryIO | SampleArray, name: str) -> Iterato
         yield found._replace(blocks=_read(found.blocks, name))
 
 
-def _read(blocks: Iterator[Samples], name: str) -> Iterator[Samples]:
+def _read(blocks: Iterator[Floats], name: str) -> Iterator[Floats]:
     """Yield blocks; raise a ModelError for those that cannot be read."""
     with _readable(name):
         yield from blocks
@@ -346,11 +346,11 @@ class SoundPiece(NamedTuple):
     """A part of a recording."""
 
     start: float  # in seconds
-    samples: Samples  # (n,)
+    samples: Floats  # (n,)
 
 
 def divided(
-    blocks: Iterable[Samples], rate: int, seconds: float
+    blocks: Iterable[Floats], rate: int, seconds: float
 ) -> Generator[SoundPiece, None, float]:
     """Yield the audible pieces of a recording, each of at most so many seconds; return its length.
 
@@ -370,7 +370,7 @@ def divided(
     return (start + len(held)) / rate
 
 
-def quietest(samples: Samples, rate: int) -> int:
+def quietest(samples: Floats, rate: int) -> int:
     """Return the sample of the second half of some samples around which the sound is lowest."""
     step = max(1, int(STEP * rate))
     half = len(samples) // 2
@@ -384,12 +384,12 @@ def quietest(samples: Samples, rate: int) -> int:
     return half + (len(means) - 1 - place) * step + BLUR * step // 2
 
 
-def is_audible(samples: Samples) -> bool:
+def is_audible(samples: Floats) -> bool:
     """Return True unless samples (N,) are silence."""
     return bool(len(samples)) and float(samples.max() - samples.min()) >= SILENT
 
 
-def silence(samples: Samples, rate: int) -> int:
+def silence(samples: Floats, rate: int) -> int:
     """Return how many samples (N,) are silence before the first sound; 0 for less than a second.
 
     Half a second before the sound is not counted.
@@ -399,6 +399,6 @@ def silence(samples: Samples, rate: int) -> int:
     return quiet if quiet == len(samples) or quiet > rate // 2 else 0
 
 
-def _audible(samples: Samples, start: int, rate: int) -> Iterator[SoundPiece]:
+def _audible(samples: Floats, start: int, rate: int) -> Iterator[SoundPiece]:
     if is_audible(samples):
         yield SoundPiece(start / rate, samples)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.core.config import HOP, AudioConfig
-from models.signals.recordings import Samples
+from models.signals.recordings import Floats
 
 FRAME = 25  # ms
 LOWEST = 20.0  # Hz
@@ -27,7 +27,7 @@ LINEAR, STEP = 200 / 3, math.log(6.4) / 27  # Hz of a mel below; log Hz of a mel
 Doubles = NDArray[np.float64]
 
 
-def log_mel(samples: Any, config: AudioConfig, warp: float = 1.0) -> Samples:
+def log_mel(samples: Any, config: AudioConfig, warp: float = 1.0) -> Floats:
     """Return the features (F, bands) of samples (N,) from -1 to 1 at the rate of the settings.
 
     Each frame is centred; there is one for each whole hop, at least 1. The mean of the samples,
@@ -63,7 +63,7 @@ def sizes(config: AudioConfig) -> tuple[int, int, int]:
 
 
 @lru_cache(maxsize=128)
-def filters(config: AudioConfig, warp: float = 1.0) -> Samples:
+def filters(config: AudioConfig, warp: float = 1.0) -> Floats:
     """Return the filters (bands, K) of the mel scale over the frequencies of a transform.
 
     The scale is that of HTK (Young et al. 2006); Whisper has Slaney's, with filters of equal area

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from models.signals.recordings import Samples, missing
+from models.signals.recordings import Floats, missing
 
 RATE, FRAME = 16_000, 512  # of the detector: samples a second, and of a frame
 SPEECH = 0.5  # probability
@@ -16,7 +16,7 @@ PEAK, QUIETEST = 0.3, 1e-3  # that the detector is given; of a recording that is
 NEAR = 32  # frames, about a second, before and after speech that are kept
 
 
-def spoken(blocks: Iterable[Samples], rate: int, name: str = "") -> Iterator[Samples]:
+def spoken(blocks: Iterable[Floats], rate: int, name: str = "") -> Iterator[Floats]:
     """Yield the samples (n,) of blocks, with zeros where nobody speaks for two seconds.
 
     rate: samples a second. name: of the recording, for messages.
@@ -43,7 +43,7 @@ def spoken(blocks: Iterable[Samples], rate: int, name: str = "") -> Iterator[Sam
         yield _kept(held, [*flags, *[False] * (2 * NEAR)], size)
 
 
-def _kept(samples: Samples, flags: list[bool], size: int) -> Samples:
+def _kept(samples: Floats, flags: list[bool], size: int) -> Floats:
     """Return samples, with zeros in frames that are far from speech.
 
     flags: True for frames with speech, from NEAR frames before the first one.

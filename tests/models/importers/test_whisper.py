@@ -260,12 +260,16 @@ def test_a_transcript_is_that_of_its_windows(
     assert german.text != plain.text or engine == "torch"
 
 
-def test_a_language_that_is_not_known_is_refused(both: Both) -> None:
-    assert both.tokens.language("EN") == "en"
-    with pytest.raises(ModelError, match="xx"):
-        both.tokens.language("xx")
-    with pytest.raises(ModelError, match="English alone"):
-        both.tokens.target("en", "de")
+@pytest.mark.parametrize(
+    ("languages", "message"), [(("xx",), "xx"), (("en", "de"), "English alone"), (("en", "y"), "y")]
+)
+def test_a_language_that_is_not_known_is_refused(
+    both: Both, languages: tuple[str, ...], message: str
+) -> None:
+    model = Transcriber.read(both.folder)
+    assert model.languages("EN", "EN").language == "en"
+    with pytest.raises(ModelError, match=message):
+        model.languages(*languages)
 
 
 def test_every_published_form_gives_one_bundle(tmp_path: Path) -> None:
