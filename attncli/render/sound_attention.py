@@ -58,9 +58,6 @@ def energies(attention: SoundAttention) -> Array:
     return ((values - low) / max(high - low, 1e-9)).clip(0, 1)
 
 
-# A picture: the segments one under another.
-
-
 def draw_sound(maps: Maps, *, kind: str = "png") -> bytes:
     """Draw the first MOST segments. kind: svg, png or pdf."""
     import matplotlib
@@ -98,8 +95,6 @@ def draw_sound(maps: Maps, *, kind: str = "png") -> bytes:
             axes[0].set_axis_off()
         return saved(figure, kind)
 
-
-# A page: pointing at a word shows where it is heard, and plays the sound from there.
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; background: #fff; color: #1a1a1a }
@@ -215,9 +210,6 @@ def arrays(maps: Maps) -> bytes:
         seconds = (one.start, one.end, each.slot_seconds, each.frame_seconds)
         found[f"seconds-{n}"] = np.array(seconds, np.float64)
     return archive(found)
-
-
-# A strip in a terminal: a row for each token, below the loudness.
 
 
 def strips(maps: Maps, screen: Screen) -> str:

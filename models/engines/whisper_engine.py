@@ -156,6 +156,7 @@ class CTranslate2Whisper:
         options: dict[str, Any] = {"beam_size": beam_width(search)}
         if search.method == "sample":
             imported().set_random_seed(zlib.crc32(f"{search.seed} {key}".encode()))
+            self.model = None  # two would take twice the memory
             self.model = self.opened()
             options = {"sampling_temperature": search.temperature, "sampling_topk": search.top_k}
             options |= {"beam_size": 1, "num_hypotheses": SAMPLES}
