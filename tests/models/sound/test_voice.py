@@ -18,7 +18,7 @@ SECONDS = 3
 
 def sound(kind: str, rate: int) -> Any:
     time, rng = np.arange(SECONDS * rate) / rate, np.random.default_rng(1)
-    kinds = {
+    kinds: dict[str, Any] = {
         "silence": np.zeros(len(time)),
         "noise": rng.standard_normal(len(time)),
         "hum": sum(np.sin(2 * np.pi * 50 * n * time) / n for n in (1, 2, 3)),
