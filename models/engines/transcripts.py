@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,11 +14,11 @@ from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.engines.trained import TrainedModel
 from models.signals.recordings import Floats, Recording, read_blocks, recording_of
+from models.signals.voice import spoken
 from models.storage.settings import read_settings
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from typing_extensions import Self
 
 PIECES = "models.engines.transcriber:Transcriber"
 WHISPER = "models.engines.whisper:WhisperTranscriber"
@@ -101,6 +101,9 @@ class SpeechModel(TrainedModel):
     source = "audio"
     vad = False  # leave out what has no speech
     config: ModelConfig
+    # yields the transcript of each NamedRecording, or why there is none, in order; takes search,
+    # times and attention as `transcribe`
+    stream: Callable[..., Iterator[Transcript | ModelError]]
 
     @classmethod
     def read(cls, folder: str | Path, *, device: str = "cpu", **settings: Any) -> SpeechModel:
@@ -142,26 +145,4 @@ class SpeechModel(TrainedModel):
         """Yield the samples of a recording, with zeros for what is left out; see `read_blocks`."""
         rate = self.config.audio.rate
         found = read_blocks(recording, rate, name)
-        if not self.vad:
-            return found
-        from models.signals.voice import spoken
-
-        return spoken(found, rate, name)
-
-    def languages(self, language: str = "", to: str = "") -> Self:
-        """Return this model for recordings in a language, empty to detect it, and texts in another.
-
-        Raises ModelError for a language that it does not know.
-        """
-        raise NotImplementedError
-
-    def stream(
-        self,
-        recordings: Iterable[NamedRecording],
-        *,
-        search: SearchConfig | None = None,
-        times: bool = False,
-        attention: bool = False,
-    ) -> Iterator[Transcript | ModelError]:
-        """Yield the transcript of each recording, or why there is none, in order."""
-        raise NotImplementedError
+        return spoken(found, rate, name) if self.vad else found

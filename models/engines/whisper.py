@@ -136,7 +136,7 @@ class WhisperTranscriber(SpeechModel):
         attention: bool = False,
     ) -> Iterator[Transcript | ModelError]:
         """Yield the transcript of each recording, or why there is none, in order."""
-        other = copy.copy(self).with_search(search or self.search)
+        other = self.with_search(search or self.search)
         if other.search.top_p < 1:  # CTranslate2 has no such setting
             other.engine = self.in_torch()
         for name, open_recording in recordings:
