@@ -6,7 +6,6 @@ import asyncio
 import io
 import zlib
 from collections.abc import Callable, Collection, Sequence
-from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -20,11 +19,13 @@ from attncli.documents.document import MARKUP
 from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described
 from attncli.render.sound_attention import shares, sound_maps, spectrogram_url, tokens_of
+from attncli.render.transcripts import rendered
 from attncli.serve.catalogue import CAPTION, CLASSIFY, DOCUMENT_TIMES, TRANSCRIBE, name_of
 from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
 from attncli.serve.requests import FALSE, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from models.core.errors import ModelError
+from models.signals.recordings import header
 
 # POST /caption: the caption of an image, other captions, and the attention map of each word.
 
@@ -222,7 +223,6 @@ async def transcriptions(request: Request) -> Response:
         return JSONResponse(verbose(found, language, parts))
     if format == "text":
         return PlainTextResponse(f"{found.text}\n")
-    rendered = resolve_name("attncli.render.transcripts:rendered")  # imports torch
     return PlainTextResponse(rendered(found, format, alone=True))
 
 
@@ -243,7 +243,7 @@ async def transcribed(call: Call, model: str, job: TranscribeJob) -> Any:
 def check_seconds(content: bytes) -> None:
     """Raise RequestError for what is no recording, and for one that is too long."""
     try:
-        seconds = resolve_name("models.signals.recordings:header")(content).seconds
+        seconds = header(content).seconds
     except ModelError as error:
         raise invalid(str(error)) from None
     if seconds > LONGEST:

@@ -124,7 +124,7 @@ def transcribe(
         raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")
     check_output(output)
     check_shown(show, format)
-    from attncli.render.transcripts import TIMED, rendered  # import torch
+    from attncli.render.transcripts import WRITERS, rendered  # import NumPy
     from attncli.transcribe.runner import TranscribeRunner, drawing, shown
 
     alone = is_alone(names) and not channels
@@ -135,7 +135,7 @@ def transcribe(
         groups = listed_images(sys.stdin.buffer)
     results = runner.run(
         chain.from_iterable(groups),
-        times=align or format in TIMED,
+        times=align or format in WRITERS,
         weights=show or picture is not None,
         channels=channels,
     )
@@ -147,11 +147,9 @@ def transcribe(
             if show:
                 write(shown(result))
             draw(result)
-            if result.note:
-                failed += 1
-                console.warn(result.note)
-            if result.remark:
-                console.warn(result.remark)
+            failed += bool(result.note)
+            for message in filter(None, (result.note, result.remark)):
+                console.warn(message)
             advance(count, counted(count, "recording"))
     if failed:
         raise typer.Exit(1)
@@ -165,12 +163,12 @@ class TranscribeTask(BulkTask):
     files, fields = RECORDINGS, 0
 
     def __init__(self, job: BulkJob) -> None:
-        from attncli.render.transcripts import TIMED, rendered  # import torch
+        from attncli.render.transcripts import WRITERS, rendered  # import NumPy
         from attncli.transcribe.runner import TranscribeRunner
 
         runner = TranscribeRunner.open(Path(job.models[0]), self.read(job))
         format = job.settings["format"]
-        self.run = partial(runner.run, times=format in TIMED)
+        self.run = partial(runner.run, times=format in WRITERS)
         self.row = partial(rendered, format=format, alone=False)
 
     def failed(self, record: ImageFile, error: str) -> TranscribedFile:

@@ -10,9 +10,10 @@ import pytest
 
 from models.core.config import AudioConfig, ModelConfig
 from models.core.use_config import SearchConfig
+from models.engines.transcripts import Word
 from models.engines.whisper import Stream, WhisperTranscriber, divided
 from models.engines.whisper_engine import Decoded
-from models.engines.whisper_words import words_of
+from models.engines.whisper_words import TimedPart, words_of
 
 TIMES = 100  # the first timestamp
 RATE = 1000
@@ -151,6 +152,16 @@ def test_marks_are_parts_of_words_and_do_not_change_their_times(
     ids: Any = [*range(len(pieces))]
     found = words_of(Pieces(), ids, [*ids, len(ids)], [0.5] * len(ids), spaced=spaced)  # type: ignore[arg-type]
     assert [(word.text, word.start, word.end) for word in found] == words
+
+
+@pytest.mark.parametrize("quiet", [0, 100, 300, 900])
+def test_the_first_word_begins_where_it_is_loud(quiet: int) -> None:
+    samples = np.random.default_rng(1).standard_normal(2000).astype(np.float32)
+    samples[:quiet] *= 0.01
+    part = TimedPart(0.0, 1.5, (1, 2), (Word("a", 0.0, 1.0), Word("b", 1.0, 1.5)))
+    found = part.aloud(samples, RATE)
+    assert found.start == found.words[0].start == pytest.approx(quiet / RATE, abs=0.03)
+    assert found.words[1] == part.words[1]
 
 
 def test_a_stream_holds_no_more_than_is_asked_for() -> None:
