@@ -26,9 +26,9 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.bulk import work
 from attncli.commands import compare
 from attncli.data.grammar import Pair, generate
+from attncli.jobs import bulk_work
 from attncli.jobs.train import train as train_model
 from attncli.render.comparison import draw_comparison
 from attncli.render.plots import curves
@@ -130,7 +130,7 @@ def no_gradients() -> Iterator[None]:
 @pytest.fixture
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `attn bulk` process its shards itself, without Ray."""
-    monkeypatch.setattr(work, "process", in_process.process)
+    monkeypatch.setattr(bulk_work, "process", in_process.process)
 
 
 @pytest.fixture

@@ -36,7 +36,6 @@ ROOMS = [  # each may import those above it in this list
     "attncli.render",
     "attncli.training",
     "attncli.options",
-    "attncli.bulk",
     "attncli.jobs",
     "attncli.tasks",  # the folder of each task
     "attncli.interface",

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attncli.options.settings import Options
 from models.core.settings import merged
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
 from models.engines.text_translator import TextTranslator
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Upper(TextTranslator):
@@ -25,7 +28,8 @@ class Upper(TextTranslator):
     """
 
     max_source_length = 20
-    read_mode = ""
+    read_mode = through = ""
+    languages = ()
 
     def __init__(self, reserved: int = 0) -> None:
         self.reserved = reserved
@@ -35,6 +39,14 @@ class Upper(TextTranslator):
     def in_torch(self) -> tuple[Any, ...]:
         """Return this model."""
         return (self,)
+
+    def for_direction(self, to: str = "", source: str = "") -> Self:
+        """Return this model."""
+        return self
+
+    def is_zero_shot(self, source: str = "") -> bool:
+        """Return False."""
+        return False
 
     def source_length(self, text: str) -> int:
         """Pieces and the end mark."""

@@ -9,30 +9,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from attncli.align.pairs import AlignOptions, AlignRunner, empty
-from attncli.bulk.job import BulkJob, BulkTask
+from attncli.align.pairs import LINKS, AlignOptions, AlignRunner, empty
 from attncli.data.alignments import read_external_alignments
 from attncli.data.corpus import PairLine, pair_of, pairs_of_files
 from attncli.data.lines import input_chunks
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
-from attncli.faithful.result import Line
 from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
 from attncli.options.settings import SetOption
 from attncli.options.shared import MODEL, Device, From, Threads, To
-from attncli.render.alignment import linked
 from attncli.render.alignment_writers import FORMATS, FormatName, Style, format_of, written
 from attncli.task.panels import AlignedPair
 from attncli.terminal import console
 from attncli.terminal.messages import counted, current_screen
 from models.core.errors import ConfigurationError, ModelError
-
-LINKS = "pharaoh"  # format without --format
-
-# A run of ``attn align``: align pairs or read alignments, write and draw them.
 
 
 def with_external_alignments(
@@ -180,7 +173,7 @@ def align(
       attn align -m runs/en-de -m runs/rnn --show test.en test.de
       attn align -m runs/en-de --hypotheses fast_align.links --picture both.html test.en test.de
     """
-    options = AlignOptions.of_command(locals(), reverse=reverse_model, messages=console)
+    options = AlignOptions.of_command(locals(), messages=console)
     name = format or (format_of(output) if output else LINKS)
     drawing = check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
     models = model or []
@@ -190,7 +183,7 @@ def align(
     if len(models) > 1 and not (show or picture or FORMATS[name].picture):
         raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
     heads, scored = FORMATS[name].heads or drawing.heads, FORMATS[name].scores or drawing.heads
-    options = replace(options, heads=heads, scored=scored)
+    options = replace(options, format=name, heads=heads, with_scores=scored)
     with pair_source(files or []) as chunks:
         if hypotheses:
             aligned = with_external_alignments(chunks, models, options, hypotheses)
@@ -226,35 +219,3 @@ def _check(
         raise ConfigurationError(f"{found} without a model", "--model")
     if external and settings.get("units", "word") != "word":
         raise ConfigurationError("align.units with --hypotheses, which are links of words", "word")
-
-
-class AlignTask(BulkTask):
-    """A model that aligns the pairs of a bulk job; a second model is the reverse one."""
-
-    doing, shipped, into = "aligning", "translate", "links"
-    options, unused = AlignOptions, "picture"
-    formats = ("", *(name for name, one in FORMATS.items() if not one.document))
-    fields = 2  # source and target
-
-    def __init__(self, job: BulkJob) -> None:
-        options, format = self.read(job), job.settings["format"] or LINKS
-        options = replace(options, scored=FORMATS[format].scores)
-        runner = AlignRunner.open([Path(job.models[0])], options)
-        style = Style(options.links.probabilities)
-        self.run = lambda lines: next(runner.run([[pair_of(line) for line in lines]]))
-        self.row = lambda pair: written([pair], format, style)
-
-    @classmethod
-    def read(cls, job: BulkJob, **more: Any) -> Any:
-        """Return the options of a job with its reverse model."""
-        return super().read(job, reverse=next(map(Path, job.models[1:]), None))
-
-    def failed(self, record: Line, error: str) -> AlignedPair:
-        """Return a pair without links."""
-        return empty(pair_of(record))._replace(note=error)
-
-    def value(self, result: AlignedPair) -> tuple[str | None, ...]:
-        """Return the links."""
-        if result.note:
-            return None, f"pair {result.number} is {result.note}; not aligned"
-        return (linked(result.panels[0], 0, probabilities=False),)

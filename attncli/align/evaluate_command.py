@@ -9,11 +9,11 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from attncli.align.pairs import AlignOptions, AlignRunner
+from attncli.align.pairs import AlignOptions
 from attncli.data.alignments import UNKNOWN, Index, Lengths, LinkFile, read_links
 from attncli.data.corpus import PairLine, read_pairs
 from attncli.data.streams import write_stdout
-from attncli.jobs.loading import model_names
+from attncli.jobs.evaluate import evaluated
 from attncli.options.settings import SetOption
 from attncli.options.shared import Device, From, Json, ScoredModels, Threads, To, folders_of
 from attncli.render.rows import columns, scores_as_json, scores_as_text
@@ -82,7 +82,7 @@ def alignments(
             param_hint="'FILES...'",
         )
     mixed = len(folders) > 1
-    options = ScoredAlignOptions.of_command(locals(), mixed=mixed, scored=False, messages=console)
+    options = ScoredAlignOptions.of_command(locals(), mixed=mixed, messages=console)
     options = replace(options, given=(*options.given, "align.units"))  # words, as in the gold
     known = read_gold(gold, files or [], gold_index)
     others = [score_file(path, known) for path in hypotheses or ()]  # before torch is imported
@@ -153,15 +153,13 @@ def _scores_of_models(
 ) -> Iterator[AlignmentScores]:
     """Score the links of each model between the words of the texts; state how they were made."""
     lines = [PairLine(number, *pair) for number, pair in enumerate(gold.pairs, 1)]
-    for name, folder in zip(model_names(folders), folders, strict=True):
-        runner = AlignRunner.open([folder], options)
-        [found] = runner.run([lines])
-        for one in found:
+    for (name, *_), runner, results in evaluated("align", folders, lines, options):
+        for one in results:
             if one.note:
                 options.messages.warn(f"{name}: pair {one.number}: {one.note}; no links")
-        config = runner.aligners[0].config
+        config = runner.model[0].config
         head = f"head {config.head}" if config.head else "mean of heads"
         how = [f"layer {config.layer or 'default'}", head, f"shift {config.shift}", config.extract]
         how += [f"null threshold {config.null_threshold:g}"] if config.null_threshold < 1 else []
-        links = [one.panels[0].links for one in found]
+        links = [one.panels[0].links for one in results]
         yield score_alignments(name, links, gold.links.rows, ", ".join(how))

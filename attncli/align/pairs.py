@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.data.corpus import PairLine
+from attncli.data.corpus import PairLine, pair_of
+from attncli.faithful.result import Line
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
+from attncli.render.alignment import linked, pair_record
+from attncli.render.alignment_writers import FORMATS, Style, heat_maps, written
 from attncli.task.panels import AlignedPair, Panel
+from attncli.task.runner import Models, Runner
+from attncli.terminal.messages import current_screen
 from models.core.config import MAX_BATCH_TOKENS
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import merged, option
@@ -26,8 +31,10 @@ if TYPE_CHECKING:
 
     from models.alignment import Alignment
     from models.core.types import Translation
+    from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
-    from models.explain.methods import SelfWeights
+
+LINKS = "pharaoh"  # format without --format
 
 
 class Aligner(NamedTuple):
@@ -78,59 +85,106 @@ class AlignOptions(Options):
     links: LinkSettings = option(LinkSettings, "links")
     picture: PictureSettings = option(PictureSettings, "--show and --picture")
     compute: TextBatches = option(TextBatches, "computation")
-    reverse: Path | None = None  # model from target to source
+    format: str = LINKS
+    reverse_model: Path | None = None  # from target to source
     heads: bool = False  # True adds the weights of every head
-    scored: bool = True  # False leaves out the scores of pairs
 
     @classmethod
     def read(cls, assignments: Iterable[str] | None = None, **options: Any) -> Self:
         """Return the options; refuse a setting that needs a reverse model."""
+        options["format"] = options.get("format") or LINKS
         found = super().read(assignments, **options)
-        if "align.symmetrise" in found.given and not found.reverse:
+        if "align.symmetrise" in found.given and not found.reverse_model:
             raise ConfigurationError("align.symmetrise without a reverse model", "--reverse-model")
         return found
 
+    @property
+    def scored(self) -> bool:
+        """True if the scores of pairs are needed."""
+        return self.with_scores or FORMATS[self.format].scores
 
-class AlignRunner:
+
+class AlignRunner(Runner[Line | PairLine, AlignedPair]):
     """Models that align pairs. `run` is the only way to alignments of given pairs."""
 
-    def __init__(self, aligners: Sequence[Aligner]) -> None:
-        self.aligners = aligners
+    task, shipped = "align", "translate"
+    doing, unit, into, options_of = "aligning", "pair", "links", AlignOptions
+    fields, formats = 2, tuple(name for name, one in FORMATS.items() if not one.document)
+    load = staticmethod(partial(loading.load, shipped))
+    model: Sequence[Aligner]
 
     @classmethod
-    def open(
-        cls, models: Sequence[Path], options: AlignOptions, *, named: bool = False
-    ) -> AlignRunner:
+    def of(cls, model: TextTranslator, options: AlignOptions) -> AlignRunner:
+        """Return the runner of a translator."""
+        [translator] = loading.configured("translate", model, options).in_torch()
+        heads, scored = options.heads, options.scored
+        aligner = aligner_of(translator, options.of("align"), heads=heads, scored=scored)
+        return cls([aligner], options)
+
+    @classmethod
+    def open(cls, models: Models, options: AlignOptions, *, named: bool = False) -> AlignRunner:
         """Open models, or that in the box without any. named: True titles also a single one."""
-        given: list[Path | None] = [*models] or [None]
+        given: list[Path | None] = [*loading.as_folders(models)] or [None]
         folders = [chosen_model(model, "translate") for model in given]
         opening = replace(options, mixed=options.mixed or len(folders) > 1)
-        titles, reverse = model_names(folders), options.reverse
+        titles, reverse = model_names(folders), options.reverse_model
         names = titles if named or len(folders) > 1 else [""]
-        return cls(
-            [
-                aligner_of(
-                    loading.open_aligner(folder, opening),
-                    options.of("align"),
-                    reverse=reverse and loading.open_reverse(reverse, options),
-                    name=name,
-                    heads=options.heads,
-                    max_batch_tokens=options.compute.batch_tokens,
-                    scored=options.scored,
-                    model=title,
-                )
-                for name, title, folder in zip(names, titles, folders, strict=True)
-            ]
-        )
+        aligners = [
+            aligner_of(
+                loading.open_aligner(folder, opening),
+                options.of("align"),
+                reverse=reverse and loading.open_reverse(reverse, options),
+                name=name,
+                heads=options.heads,
+                max_batch_tokens=options.compute.batch_tokens,
+                scored=options.scored,
+                model=title,
+            )
+            for name, title, folder in zip(names, titles, folders, strict=True)
+        ]
+        return cls(aligners, options)
 
-    def run(self, chunks: Iterable[Sequence[PairLine]]) -> Iterator[list[AlignedPair]]:
+    @staticmethod
+    def item(number: int, value: str | tuple[str, str]) -> PairLine:
+        """Return a pair of texts, which may be in one text with a tab or bars between them."""
+        return pair_of(Line(number, value)) if isinstance(value, str) else PairLine(number, *value)
+
+    def run(
+        self, chunks: Iterable[Sequence[Line | PairLine]], *, weights: bool = False
+    ) -> Iterator[list[AlignedPair]]:
         """Yield the alignments of each chunk, with a panel for each model.
 
-        Raises ModelError if the models divide a text into different units.
+        weights: True adds the self-attention of every head. Raises ModelError if the models divide
+        a text into different units.
         """
         for chunk in chunks:
-            found = [align_pairs(chunk, aligner) for aligner in self.aligners]
+            pairs = [pair_of(one) if isinstance(one, Line) else one for one in chunk]
+            found = [align_pairs(pairs, aligner) for aligner in self.model]
+            if weights:
+                found = [
+                    with_self_heads(pairs, *each) for each in zip(found, self.model, strict=True)
+                ]
             yield [side_by_side(of_models) for of_models in zip(*found, strict=True)]
+
+    def rows(self, results: Sequence[AlignedPair]) -> bytes:
+        """Return the rows of some pairs."""
+        return written(results, self.options.format, Style(self.options.links.probabilities))
+
+    def record(self, result: AlignedPair) -> dict[str, Any]:
+        """Return a pair with its links as written to JSON."""
+        return pair_record(result)
+
+    def heat_map(self, result: AlignedPair) -> str:
+        """Return the weights of a pair."""
+        return heat_maps(result, current_screen())
+
+    def text(self, result: AlignedPair) -> str | None:
+        """Return the links."""
+        return None if result.note else linked(result.panels[0], 0, probabilities=False)
+
+    def notes(self, result: AlignedPair) -> list[str]:
+        """Return why a pair has no links."""
+        return [f"pair {result.number} is {result.note}; not aligned"] if result.note else []
 
 
 def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: Any) -> Aligner:
@@ -192,11 +246,19 @@ def every_head(aligner: Aligner, pairs: Sequence[tuple[str, str] | Translation])
     return [None if weights is None else weights.numpy() for weights in found]
 
 
-def self_heads(aligner: Aligner, pairs: Sequence[tuple[str, str]]) -> list[SelfWeights]:
-    """Return the self-attention of every layer and head for each pair of texts."""
-    found = resolve_name("models.explain.methods:self_weights")  # imports torch
-    weights: list[SelfWeights] = found(aligner.translator, pairs, aligner.config)
-    return weights
+def with_self_heads(
+    pairs: Sequence[PairLine], aligned: Sequence[AlignedPair], aligner: Aligner
+) -> list[AlignedPair]:
+    """Return the alignments with the self-attention of every layer and head."""
+    from models.explain.methods import self_weights
+
+    texts, drawn = [(pair.source, pair.target) for pair in pairs], []
+    found = self_weights(aligner.translator, texts, aligner.config)
+    for pair, sides in zip(aligned, found, strict=True):
+        source, target = (None if each is None else each.numpy() for each in sides)
+        first = pair.panels[0]._replace(source_heads=source, target_heads=target)
+        drawn.append(pair._replace(panels=(first, *pair.panels[1:])))
+    return drawn
 
 
 def drawn(

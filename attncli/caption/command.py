@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attncli.bulk.job import BulkJob, BulkTask
-from attncli.caption.images import (
-    RAISED,
-    CaptionOptions,
-    CaptionRunner,
-    CaptionStatistics,
-    Draw,
-    Sidecars,
-    open_attention,
-)
-from attncli.caption.writers import CaptionedImage, CaptionFormat, frame, rendered
+from attncli.caption.outputs import CaptionStatistics, Draw, Sidecars, open_attention
+from attncli.caption.runner import CaptionOptions, CaptionRunner
+from attncli.caption.writers import CaptionedImage, CaptionFormat, frame
 from attncli.data import named_files as named
 from attncli.data.streams import Write, check_output, open_input, open_output
 from attncli.options.line_streams import Output, check_shown, is_away
 from attncli.options.settings import SetOption
 from attncli.options.shared import Device, Nbest, OneModel, Threads
-from attncli.render.rows import RowLayout
 from attncli.terminal import console
-from attncli.terminal.messages import ShowProgress, counted, current_screen
+from attncli.terminal.messages import ShowProgress, counted
 from models.core.errors import ConfigurationError
 
 Images = Annotated[
@@ -65,7 +56,7 @@ def caption(
     recursive: Recursive = False,
     output: Output = None,
     format: Annotated[CaptionFormat, typer.Option(help="How to write the captions.")] = "text",
-    scores: Scores = False,
+    with_scores: Scores = False,
     nbest: Nbest = None,
     sidecar: Sidecar = False,
     show: Show = False,
@@ -95,14 +86,10 @@ def caption(
     named.check_image(names, recursive=recursive)
     check_output(output)
     with open_attention(picture, alone=alone) as draw:
-        runner = CaptionRunner.open(model, options)
-        captioner = runner.captioner
-        layout = RowLayout(
-            format, captioner.search.nbest > 1, scores, captioner.read_mode, alone=alone
-        )
+        runner = CaptionRunner.open(model, replace(options, alone=alone))
         weights = bool(picture) or show or format == "html"
         chosen = options.attention.read_decode
-        if weights and not chosen and captioner.read_mode == "hard expected":
+        if weights and not chosen and runner.model.read_mode == "hard expected":
             if show or format == "html" or not is_array(picture):
                 console.say("maps drawn by argmax (-s attention.read_decode=expected: as read)")
             else:
@@ -115,10 +102,7 @@ def caption(
             console.progress("captioning", total=total, shown=shown) as advance,
         ):
             sidecars = Sidecars(overwrite=options.output.overwrite) if sidecar else None
-            render = _shown if show else rendered
-            failed = _write_all(
-                results, layout, write, draw=draw, sidecars=sidecars, render=render, advance=advance
-            )
+            failed = _write_all(runner, results, write, draw, sidecars, show=show, advance=advance)
     if failed:
         raise typer.Exit(1)
 
@@ -157,21 +141,25 @@ def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[named.ImageF
 
 
 def _write_all(
+    runner: CaptionRunner,
     results: Iterator[list[CaptionedImage]],
-    layout: RowLayout,
     write: Write,
     draw: Draw,
     sidecars: Sidecars | None,
-    render: Callable[[list[CaptionedImage], RowLayout], bytes],
+    *,
+    show: bool,
     advance: ShowProgress,
 ) -> int:
     """Write and report captions as they finish; return the number of faults."""
     count = failed = 0
     statistics = CaptionStatistics()
-    head, foot = frame(layout)
+    head, foot = frame(runner.options.format)
     write(head)
     for outcomes in results:
-        write(render(outcomes, layout))
+        for each in [[one] for one in outcomes] if show else [outcomes]:
+            write(runner.rows(each))
+            if show:
+                write(runner.heat_map(each[0]).encode("utf-8", "replace"))
         draw(outcomes)
         notes = [outcome.note for outcome in outcomes if outcome.note]
         if sidecars:
@@ -186,42 +174,3 @@ def _write_all(
     for note in [*existing, *statistics.notes()]:
         console.warn(note)
     return failed + len(existing)
-
-
-def _shown(outcomes: list[CaptionedImage], layout: RowLayout) -> bytes:
-    """Return the rows, each followed by its attention maps."""
-    from attncli.render.image_attention import maps_as_text
-
-    screen = current_screen()
-    parts = []
-    for outcome in outcomes:
-        parts.append(rendered([outcome], layout))
-        if outcome.attention:
-            parts.append(maps_as_text(outcome.attention, screen).encode("utf-8", "replace"))
-    return b"".join(parts)
-
-
-class CaptionTask(BulkTask):
-    """Captioners of the images of a bulk job."""
-
-    doing, shipped, into = "captioning", "caption", "caption"
-    options, unused = CaptionOptions, "output"
-    files, fields = named.IMAGES, 0
-
-    def __init__(self, job: BulkJob) -> None:
-        runner = CaptionRunner.open(Path(job.models[0]), self.read(job))
-        several, read_mode = runner.captioner.search.nbest > 1, runner.captioner.read_mode
-        layout = RowLayout(job.settings["format"], several, job.settings["scores"], read_mode)
-        self.run = lambda images: chain.from_iterable(runner.run([images]))
-        self.row = lambda outcome: rendered([outcome], layout)
-
-    def failed(self, record: named.ImageFile, error: str) -> CaptionedImage:
-        """Return an image without a caption."""
-        return CaptionedImage(record, (), note=error)
-
-    def value(self, result: CaptionedImage) -> tuple[str | None, ...]:
-        """Return the caption, and a warning if it was cut."""
-        if not result.hypotheses:
-            return None, result.note
-        cut = f"{result.file.name}: the caption was cut at its length limit {RAISED}"
-        return result.caption, cut if result.hypotheses[0].truncated else ""

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from attncli.caption.images import OF_TEXTS, CaptionOptions, CaptionRunner
+from attncli.caption.attention import attention_scores
+from attncli.caption.runner import OF_TEXTS, CaptionOptions
+from attncli.caption.writers import CaptionedImage
 from attncli.data.captions import parts_of, read_captions
 from attncli.data.lines import open_text
-from attncli.data.named_files import ImageFile, find_images, last_part, open_images
+from attncli.data.named_files import find_images, last_part, open_images
 from attncli.data.streams import check_files, write_stdout
-from attncli.jobs.loading import model_names
+from attncli.jobs.evaluate import evaluated
 from attncli.options import shared
 from attncli.options.settings import SetOption
 from attncli.render.rows import columns, scores_as_json, scores_as_text
-from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import CaptionScores, caption_scores
 from attncli.scoring.score import MetricScore, System
 from attncli.terminal import console
-from attncli.terminal.messages import ShowProgress, counted
-from models.core.config import BATCH_IMAGES
+from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.settings import option, parse_json
 
 if TYPE_CHECKING:
-    from models.engines.captioner import Captioner
+    pass
 
 
 @dataclass(frozen=True)
@@ -55,98 +52,12 @@ class ScoredCaptionOptions(CaptionOptions):
     scores: CaptionScoreSettings = option(CaptionScoreSettings, "scores")
 
 
-# Scores of a captioner's attention: how concentrated it is, and what the words lose by erasure.
-
-
-class AttentionScores(NamedTuple):
-    """Means over the content words of the captions of a test set."""
-
-    words: int
-    entropy: float  # share of the maximum, that of equal weights
-    attended: float  # nats of log-probability lost if the most attended fifth is blurred
-    random: float  # nats lost if a random fifth is blurred
-    copied: float | None = None  # share of the words that were copied from labels, if it copies
-
-    @property
-    def ratio(self) -> float:
-        """Quotient of both losses: above 1 if attention shows what the words depend on."""
-        return self.attended / self.random if self.random > 0 else math.inf
-
-
-def attention_scores(
-    captioner: Captioner, files: Sequence[ImageFile], advance: ShowProgress
-) -> AttentionScores:
-    """Caption images and return the scores of the attention maps."""
-    from models.engines.erasure import Erased, erasure
-    from models.signals.images import open_image, to_square
-
-    config = captioner.config.image
-    entropy: list[float] = []
-    copied: list[float] = []
-    erased: list[Erased] = []
-    for start in range(0, len(files), BATCH_IMAGES):
-        group = files[start : start + BATCH_IMAGES]
-        images = [
-            to_square(open_image(file.content(), name=file.name, least=config.size), config)
-            for file in group
-        ]
-        found = captioner.caption(images, attention=True)
-        for number, (image, caption) in enumerate(zip(images, found, strict=True), start):
-            maps = caption.attention
-            assert maps is not None
-            chosen = [n for n, word in enumerate(maps.words) if is_content_word(word)]
-            most = math.log(maps.maps[0].numel()) if chosen else 1.0
-            entropy += [float(maps.entropy[n]) / most for n in chosen]
-            if maps.copied is not None:
-                copied += [float(maps.copied[n] > 1 / 2) for n in chosen]
-            erased += erasure(captioner, image, caption, chosen, seed=number)
-            advance(number + 1, "")
-    count = max(1, len(entropy))
-    return AttentionScores(
-        len(entropy),
-        sum(entropy) / count,
-        sum(one.attended for one in erased) / count,
-        sum(one.random for one in erased) / count,
-        sum(copied) / count if copied else None,
-    )
-
-
 class CaptionSet(NamedTuple):
     """Images and their reference captions."""
 
     name: str
     images: list[str]  # names in the file of captions
     references: list[list[str]]
-
-
-def evaluate_captions(
-    captions: Path,
-    *,
-    models: Sequence[Path] = (),
-    images: Path | None = None,
-    hypotheses: Sequence[Path] = (),
-    part: str = "",
-    save: Path | None = None,
-    options: ScoredCaptionOptions | None = None,
-) -> tuple[list[System], CaptionSet]:
-    """Score the captions of models, and of other programs, against references.
-
-    captions: file of references. images: folder or archive of the images, for models.
-    hypotheses: files of captions. part: train, dev or test, for a file with splits; "" means its
-    test part. save: file for the captions of each model; `{model}` in its name is replaced. Raises
-    ModelError for files that do not fit.
-    """
-    options = options or ScoredCaptionOptions()
-    check_files([captions])
-    rows = read_captions(captions, part=part or ("test" if parts_of(captions) else ""))
-    references = [list(row.captions) for row in rows]
-    test_set = CaptionSet(captions.name, [row.image for row in rows], references)
-    others = [read_caption_system(path, test_set) for path in hypotheses]
-    found = _captioned(models, test_set, images, options, save) if images else ()
-    scored = [
-        _scored(each, caption_scores(each.hypotheses, references)) for each in (*found, *others)
-    ]
-    return scored, test_set
 
 
 def _captioned(
@@ -156,28 +67,24 @@ def _captioned(
     options: ScoredCaptionOptions,
     save: Path | None,
 ) -> Iterator[System]:
-    """Caption with each model, and save; raise ModelError if an image cannot be read."""
+    """Caption with each model; raise ModelError if an image cannot be read."""
     files = find_images(test_set.images, open_images(images), test_set.name) if folders else []
-    for name, folder in zip(model_names(folders), folders, strict=True):
-        runner = CaptionRunner.open(folder, options)
-        start, captions = time.perf_counter(), list[str]()
-        with options.messages.progress(f"captioning, {name}", total=len(files)) as advance:
-            for outcome in chain.from_iterable(runner.run([files])):
-                if not outcome.hypotheses:
-                    raise ModelError(outcome.note)
-                captions.append(outcome.hypotheses[0].text)
-                rate = len(captions) / (time.perf_counter() - start)
-                advance(len(captions), f"{counted(len(captions), 'image')}, {rate:,.1f}/s")
-        seconds, read_mode = time.perf_counter() - start, runner.captioner.read_mode
-        texts = (" ".join(text.split()) for text in captions)
-        shared.save_outputs(save, name, map("\t".join, zip(test_set.images, texts, strict=True)))
+
+    def watch(result: CaptionedImage) -> None:
+        if not result.hypotheses:
+            raise ModelError(result.note)
+
+    names = test_set.images
+    for system, runner, _ in evaluated(
+        "caption", folders, files, options, save=save, names=names, watch=watch
+    ):
         facts = {}
-        if options.scores.attention and read_mode:
-            label = f"scoring attention, {name}"
+        if options.scores.attention and system.read:
+            label = f"scoring attention, {system.name}"
             with options.messages.progress(label, total=len(files)) as advance:
-                scores = attention_scores(runner.captioner, files, advance)
+                scores = attention_scores(runner.model, files, advance)
             facts["attention"] = {**scores._asdict(), "ratio": scores.ratio}
-        yield System(name, captions, seconds, read=read_mode, facts=facts)
+        yield system._replace(facts=facts)
 
 
 def read_caption_system(path: Path, test: CaptionSet) -> System:
@@ -229,9 +136,6 @@ def _by_name(path: Path, found: dict[str, str], test: CaptionSet) -> list[str]:
             raise ModelError(f"{path} has no caption for {image}", f"one for each of {test.name}")
         captions.append(caption)
     return captions
-
-
-# Scores of captions as text and JSON: those of all tasks, BLEU without its penalty, attention.
 
 
 PLAIN, RATIO = "bleu_without_brevity_penalty", "length_ratio"  # facts of a system
@@ -335,13 +239,13 @@ def captions(
     shared.check_save(folders, save)
     if folders and not images:
         raise typer.BadParameter("a model needs the images", param_hint="'--images'")
-    evaluations, test_set = evaluate_captions(
-        captions,
-        models=folders,
-        images=images,
-        hypotheses=hypotheses or [],
-        part=split or "",
-        save=save,
-        options=options,
-    )
-    write_stdout(caption_scores_as(evaluations, test_set, json=json))
+    check_files([captions])
+    rows = read_captions(captions, part=split or ("test" if parts_of(captions) else ""))
+    references = [list(row.captions) for row in rows]
+    test_set = CaptionSet(captions.name, [row.image for row in rows], references)
+    others = [read_caption_system(path, test_set) for path in hypotheses or ()]
+    found = _captioned(folders, test_set, images, options, save) if images else ()
+    systems = [
+        _scored(each, caption_scores(each.hypotheses, references)) for each in (*found, *others)
+    ]
+    write_stdout(caption_scores_as(systems, test_set, json=json))

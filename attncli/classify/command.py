@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attncli.bulk.job import BulkJob, BulkTask
-from attncli.classify.lines import ClassifyOptions, ClassifyRunner, rendered
-from attncli.data.lines import ClassifiedLine
+from attncli.classify.lines import ClassifyOptions, ClassifyRunner
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.tables import LabelledText, read_labelled
 from attncli.faithful.result import Line
-from attncli.jobs.loading import model_names
+from attncli.jobs.evaluate import evaluated
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
 from attncli.render.plots import check_picture, confusion_matrices
-from attncli.render.rows import RowFormat, RowLayout, columns, scores_as_json, scores_as_text
-from attncli.render.weighted_text import weighted_text, words_in_colour
+from attncli.render.rows import RowFormat, columns, scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import LabelScores, score_labels
 from attncli.terminal import console
-from attncli.terminal.messages import current_screen
-from models.search.batching import windows
 from models.storage.installed import chosen_model
 from models.text.normalise import nfc
 from models.text.tokenizer import MOST
@@ -61,7 +55,7 @@ def classify(
     output: line_streams.Output = None,
     format: Annotated[RowFormat, typer.Option(help="How to write the labels.")] = "text",
     nbest: Nbest = 1,
-    scores: Scores = False,
+    with_scores: Scores = False,
     show: Show = False,
     picture: PictureFile = None,
     device: shared.Device = "auto",
@@ -87,45 +81,12 @@ def classify(
     with line_streams.open_source(text, input) as stream:
         runner = ClassifyRunner.open(model, options)
         weights = show or picture is not None or format == "jsonl"
-        writer = line_streams.LineWriter(
-            partial(rendered, layout=RowLayout(format, nbest > 1, scores)),
-            line_streams.Picture(drawing, line_streams.WEIGHTED_TEXTS),
-            lambda outcome: [weighted_text(outcome)],
-            words_in_colour,
-            current_screen() if show else None,
-        )
+        words = line_streams.Picture(drawing, line_streams.WEIGHTED_TEXTS)
         complete = line_streams.write_lines(
-            "classifying",
-            stream,
-            output,
-            lambda chunks, on_batch: runner.run(chunks, weights=weights),
-            writer,
+            runner, stream, output, words, weights=weights, show=show
         )
-        writer.picture.draw()
+        words.draw()
     raise typer.Exit(not complete)
-
-
-class ClassifyTask(BulkTask):
-    """Classifiers of the lines of a bulk job."""
-
-    doing, shipped, into = "classifying", "classify", "label"
-    options, unused = ClassifyOptions, "picture"
-
-    def __init__(self, job: BulkJob) -> None:
-        options, format = self.read(job), job.settings["format"]
-        runner = ClassifyRunner.open(Path(job.models[0]), options)
-        layout = RowLayout(format, options.nbest > 1, job.settings["scores"])
-        self.run = lambda lines: next(runner.run([list(lines)], weights=format == "jsonl"))
-        self.row = lambda outcome: rendered([outcome], layout)
-
-    def failed(self, record: Line, error: str) -> ClassifiedLine:
-        """Return a line without labels."""
-        return ClassifiedLine(record, None, error)
-
-    def value(self, result: ClassifiedLine) -> tuple[str | None, ...]:
-        """Return the best label; it is empty for an empty line."""
-        labels = result.result and [each.label for each in result.result.labels]
-        return None if labels is None else next(iter(labels), ""), result.note
 
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
@@ -145,7 +106,6 @@ Hypotheses = Annotated[
 Plot = Annotated[
     Path | None, typer.Option(help="Draw the confusion matrix: a .png, .svg or .pdf file.")
 ]
-CHUNK = 2000  # texts between two reports of progress
 MOST_COLUMNS = 12  # labels of a confusion matrix that is printed whole
 PAIRS = 10  # most frequent confusions that are printed instead
 
@@ -211,24 +171,19 @@ def _classified(
     options: ClassifyOptions,
     save: Path | None,
 ) -> Iterator[tuple[str, LabelScores]]:
-    """Score each model; save its labels before the next model is opened."""
-    gold = [nfc(row.label) for row in rows]
+    """Score the labels of each model."""
+    gold, every = [nfc(row.label) for row in rows], replace(options, nbest=MOST)
     lines = [Line(number, row.text) for number, row in enumerate(rows, 1)]
-    for name, folder in zip(model_names(folders), folders, strict=True):
-        runner = ClassifyRunner.open(folder, replace(options, nbest=MOST))
-        labels, ranks = list[str](), list[int]()
-        with options.messages.progress(f"classifying, {name}", total=len(lines)) as advance:
-            for outcomes in runner.run(windows(lines, CHUNK)):
-                for outcome in outcomes:
-                    named = outcome.result.labels if outcome.result else ()
-                    found, wanted = [nfc(each.label) for each in named], gold[len(labels)]
-                    ranks.append(1 + found.index(wanted) if wanted in found else 0)
-                    labels.append(named[0].label if named else "")
-                advance(len(labels))
-        if unknown := sorted({row.label for row in rows} - {*map(nfc, runner.classifier.labels)}):
+    for (name, labels, *_), runner, results in evaluated(
+        "classify", folders, lines, every, save=save
+    ):
+        ranks = []
+        for result, wanted in zip(results, gold, strict=True):
+            found = [nfc(each.label) for each in result.result.labels] if result.result else []
+            ranks.append(1 + found.index(wanted) if wanted in found else 0)
+        if unknown := sorted({*gold} - {*map(nfc, runner.model.labels)}):
             missing = ", ".join(unknown[:5])
             options.messages.warn(f"{name} does not know {missing}: labels of the test set")
-        shared.save_outputs(save, name, labels)
         yield name, score_labels(labels, gold, ranks)
 
 

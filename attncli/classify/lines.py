@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.lines import ClassifiedLine
 from attncli.faithful.result import Line
@@ -14,7 +14,10 @@ from attncli.faithful.split import split
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
-from attncli.render.rows import InputCells, OutputCells, RowLayout, RowWriter, encoded_rows
+from attncli.render.rows import InputCells, OutputCells, RowRunner
+from attncli.render.weighted_text import weighted_text, words_in_colour
+from attncli.task.panels import WeightedText
+from attncli.terminal.messages import current_screen
 from models.core.settings import option
 from models.core.types import Classification, LabelProbability, WordWeight
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "unknown"  # label of a text without a letter that an identifier of languages knows
 CODE = re.compile("[a-z]{2,3}")
+DIGITS = 4
 
 
 class Pieces(NamedTuple):
@@ -46,26 +50,27 @@ class ClassifyOptions(Options):
     nbest: int = 1  # labels per line
 
 
-class ClassifyRunner:
+class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
     """A classifier of lines. `run` is the only way to labels, for commands, jobs and service."""
 
-    def __init__(self, classifier: Classifier, options: ClassifyOptions | None = None) -> None:
-        self.classifier, self.options = classifier, options or ClassifyOptions()
+    task = shipped = "classify"
+    doing, unit, into, options_of = "classifying", "text", "label", ClassifyOptions
+    load, item = staticmethod(partial(loading.load, task)), Line
 
     @classmethod
-    def open(cls, model: Path | None, options: ClassifyOptions) -> ClassifyRunner:
-        """Open a classifier, or that in the box without one."""
-        return cls(loading.open_model("classify", model, options), options)
+    def of(cls, model: Classifier, options: ClassifyOptions) -> ClassifyRunner:
+        """Return the runner of a classifier."""
+        return cls(loading.configured(cls.task, model, options), options)
 
     def run(
-        self, chunks: Iterable[list[Line]], *, weights: bool = False
+        self, chunks: Iterable[Sequence[Line]], *, weights: bool = False
     ) -> Iterator[list[ClassifiedLine]]:
         """Classify chunks of lines; yield the outcomes of each chunk as soon as it is done.
 
         An empty line has no label, and the model is not called. A line that is not valid text has
         no result. weights: True adds the weight of each word.
         """
-        classifier, nbest = self.classifier, self.options.nbest
+        classifier, nbest = self.model, self.options.nbest
         for chunk in chunks:
             plans = [plan_line(line, classifier) for line in chunk]
             cut = any(len(plan.parts) > 1 for plan in plans)
@@ -80,6 +85,43 @@ class ClassifyRunner:
                 _outcome(plan, parts, classifier, nbest)
                 for plan, parts in zip(plans, found, strict=True)
             ]
+
+    @property
+    def several(self) -> bool:
+        """True if a line may have several labels."""
+        return bool(self.options.nbest > 1)
+
+    def cells(self, result: ClassifiedLine) -> InputCells:
+        """Return a text, and each label with its probability."""
+        outputs = [OutputCells(label, f"{value:.{DIGITS}f}") for label, value in _labels(result)]
+        return InputCells(result.line.text, outputs or [OutputCells()], result.line.number)
+
+    def record(self, result: ClassifiedLine) -> dict[str, Any]:
+        """Return text, labels with probabilities, and words with weights or an error."""
+        labels = [
+            {"label": name, "probability": round(value, 6)} for name, value in _labels(result)
+        ]
+        record: dict[str, Any] = {"text": result.line.text, "labels": labels}
+        if result.result is None:
+            return {**record, "error": result.note}
+        if result.result.words:
+            record["words"] = [word for word, _ in result.result.words]
+            record["weights"] = [round(weight, DIGITS) for _, weight in result.result.words]
+        if heads := result.result.heads:
+            record["heads"] = [[round(weight, DIGITS) for weight in row] for row in heads]
+        return record
+
+    def heat_map(self, result: ClassifiedLine) -> str:
+        """Return the words on the colours of their weights."""
+        return words_in_colour(weighted_text(result), current_screen())
+
+    def drawn(self, result: ClassifiedLine) -> Sequence[WeightedText]:
+        """Return the words with their weights."""
+        return [weighted_text(result)]
+
+    def text(self, result: ClassifiedLine) -> str | None:
+        """Return the best label; "" for an empty line."""
+        return None if result.result is None else result.result.label
 
 
 def plan_line(line: Line, classifier: Classifier) -> Pieces:
@@ -131,45 +173,5 @@ def _joined(text: str, parts: Sequence[Classification], lengths: Sequence[int]) 
     return Classification(text, labels, tuple(words), tuple(map(tuple, heads)))
 
 
-# Labels of lines as text, TSV or JSON lines: their cells and records.
-#
-# - ``text``: the best label of each line; with scores, its probability and a tab precede it. With
-#   ``--nbest`` above 1: ``index ||| label ||| probability``, index from 0.
-# - ``tsv``: text, label and probability of each label.
-# - ``jsonl``: one object per line: text, labels with their probabilities, words and weights if the
-#   attention was requested, and an error if the line was not classified.
-
-
-DIGITS = 4
-
-
-def rendered(outcomes: Sequence[ClassifiedLine], layout: RowLayout) -> bytes:
-    """Return the rows of some lines as UTF-8, each with the line ending of its text."""
-    return encoded_rows(outcomes, layout, WRITER)
-
-
-def _cells(outcome: ClassifiedLine, layout: RowLayout) -> InputCells:
-    outputs = [OutputCells(label, f"{value:.{DIGITS}f}") for label, value in _labels(outcome)]
-    return InputCells(outcome.line.text, outputs or [OutputCells()], outcome.line.number)
-
-
-def _record(outcome: ClassifiedLine, layout: RowLayout) -> dict[str, object]:
-    labels = [{"label": label, "probability": round(value, 6)} for label, value in _labels(outcome)]
-    record: dict[str, object] = {"text": outcome.line.text, "labels": labels}
-    if outcome.result and outcome.result.words:
-        record["words"] = [word for word, _ in outcome.result.words]
-        record["weights"] = [round(weight, DIGITS) for _, weight in outcome.result.words]
-    if outcome.result and outcome.result.heads:
-        record["heads"] = [
-            [round(weight, DIGITS) for weight in row] for row in outcome.result.heads
-        ]
-    if outcome.result is None:
-        record["error"] = outcome.note
-    return record
-
-
 def _labels(outcome: ClassifiedLine) -> tuple[LabelProbability, ...]:
     return outcome.result.labels if outcome.result else ()
-
-
-WRITER = RowWriter(_cells, _record)

@@ -8,21 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
-from attncli.bulk.job import BulkJob, bulk_task, read_job
-from attncli.bulk.run import NOTES, BulkPlan, run_bulk, state_folder
-from attncli.bulk.shards import irregular, sources_of
 from attncli.data.lines import CHUNK_LINES
 from attncli.data.named_files import GROUP
 from attncli.data.streams import check_output
+from attncli.jobs.bulk_job import BulkJob, read_job
+from attncli.jobs.bulk_run import NOTES, BulkPlan, run_bulk, state_folder
+from attncli.jobs.bulk_shards import irregular, sources_of
 from attncli.jobs.loading import row_inputs
 from attncli.options.help_page import HelpPage
-from attncli.task.table import BULK
+from attncli.task.table import RUNNERS, find_runner
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 from models.core.errors import InputError
 
 BEFORE_TASK = "--"
-WORDS = "attncli.bulk.words"  # key of click's context: the words after BEFORE_TASK
+WORDS = "attncli.commands.bulk.words"  # key of click's context: the words after BEFORE_TASK
 
 Paths = Annotated[
     list[Path], typer.Argument(metavar="IN... OUT", help="Files and folders to read; the output.")
@@ -63,7 +63,7 @@ class BulkCommand(HelpPage):
         if end == len(args) and not (is_help or ctx.resilient_parsing):
             raise InputError(
                 "no task after IN... OUT",
-                f"attn bulk IN... OUT -- {'|'.join(BULK)} [OPTIONS OF THE TASK]",
+                f"attn bulk IN... OUT -- {'|'.join(RUNNERS)} [OPTIONS OF THE TASK]",
             )
         return super().parse_args(ctx, args[:end] or ["--help"])
 
@@ -115,7 +115,7 @@ def bulk(
         console.warn(f"{path} is left out; expected a regular file in a folder")
     plan = BulkPlan(job, sources_of(job, inputs, out), out, size, processes)
     try:
-        with console.progress(bulk_task(job.task).doing, total=1) as advance:
+        with console.progress(find_runner(job.task).doing, total=1) as advance:
             summary = run_bulk(plan, advance)
     except KeyboardInterrupt:
         console.warn("interrupted; finished shards are kept, the same command continues")
@@ -136,7 +136,7 @@ bulk.command_class = BulkCommand  # type: ignore[attr-defined]
 
 def _with_input(job: BulkJob, fields: list[str]) -> BulkJob:
     """Return the job with its kind of input. fields: of JSON lines."""
-    task = bulk_task(job.task)
+    task = find_runner(job.task)
     if not fields and (inputs := row_inputs([Path(model) for model in job.models])):
         return replace(job, input="rows", fields=inputs)
     if not fields:

@@ -11,7 +11,7 @@ import typer
 
 from attncli.options.settings import SetOption
 from attncli.options.shared import MODEL, Device, Threads
-from attncli.serve.catalogue import ServeOptions, ServeTables
+from attncli.serve.options import ServeOptions, ServeTables
 from models.core.errors import ModelError, install_command
 from models.core.settings import overridden
 
@@ -100,7 +100,7 @@ def serve(
         browser=browser and sys.stderr is not None and sys.stderr.isatty(),
     )
     try:
-        from attncli.serve.app import serve as run
+        from attncli.serve.process import serve as run
     except ModuleNotFoundError as error:
         raise ModelError(
             f"no package {error.name}", "the packages of the service", install_command("serve")

@@ -150,7 +150,7 @@ class FileKind(NamedTuple):
     noun: str
     suffixes: tuple[str, ...]
 
-    def named(self, content: str | bytes, number: int) -> ImageFile:
+    def named(self, number: int, content: str | bytes) -> ImageFile:
         """Return a file by its path, or by its bytes and their number."""
         if isinstance(content, bytes):
             return ImageFile(f"{self.noun.split()[-1]} {number}", content)

@@ -208,7 +208,7 @@ def column_places(header: Sequence[str], wanted: Sequence[str], name: str) -> li
 
 
 def as_rows(
-    chunks: Iterable[list[Line]],
+    chunks: Iterable[Sequence[Line]],
     inputs: Sequence[str],
     fault: Callable[[str], str] = lambda row: "",
 ) -> Iterator[list[Line]]:

@@ -41,24 +41,29 @@ LOADERS = {
 
 
 def open_model(task: str, models: Path | Sequence[Path] | None, options: Options) -> Any:
-    """Open the model of a task; its `search` then holds the saved settings with the given ones.
+    """Open the model of a task with the settings of the options; see `load` and `configured`."""
+    return configured(task, load(task, models, options), options)
+
+
+def load(task: str, models: Path | Sequence[Path] | None, options: Options) -> Any:
+    """Read the model of a task.
 
     models: a folder or a name, see models.storage.installed; None for the shipped one. The
-    probabilities of several translators are averaged.
-    Raises ModelError if a folder holds no model of the task, the machine lacks the device, or a
-    read mode is given for a model without hard attention; also if `to` is unknown or missing for a
-    multilingual model, or given for a model of a single direction. A zero-shot direction is
-    reported to `options.messages`.
+    probabilities of several translators are averaged. Raises ModelError if a folder holds no model
+    of the task, or the machine lacks the device.
     """
-    given = [models] if isinstance(models, Path) else list(models or ())
+    given = as_folders(models)
     if len(given) > 1:
-        opened = _open_ensemble(given, options)
-    else:
-        path = chosen_model(given[0] if given else None, task)
-        say_licence(path, read_settings(path), options.messages)
-        retain_memory()
-        opened = LOADERS[task](path, device=open_device(options))
-    return configured(task, opened, options)
+        return _load_ensemble(given, options)
+    path = chosen_model(given[0] if given else None, task)
+    say_licence(path, read_settings(path), options.messages)
+    retain_memory()
+    return LOADERS[task](path, device=open_device(options))
+
+
+def as_folders(models: Path | Sequence[Path] | None) -> list[Path]:
+    """Return one model, several or none as a list."""
+    return [models] if isinstance(models, Path) else list(models or ())
 
 
 def say_licence(folder: Path, settings: dict[str, Any], messages: Messages) -> None:
@@ -82,7 +87,7 @@ def say_licence(folder: Path, settings: dict[str, Any], messages: Messages) -> N
     )
 
 
-def _open_ensemble(models: Sequence[Path], options: Options) -> Any:
+def _load_ensemble(models: Sequence[Path], options: Options) -> Any:
     paths = [readable(find_model(model)) for model in models]
     retain_memory()
     for path in paths:
@@ -98,7 +103,13 @@ def _open_ensemble(models: Sequence[Path], options: Options) -> Any:
 
 
 def configured(task: str, model: Any, options: Options) -> Any:
-    """Return a model with the languages, read mode and search of the options; see `open_model`."""
+    """Return a model with the languages, read mode and search of the options.
+
+    Its `search` then has the saved settings with the given ones. Raises ModelError if a read mode
+    is given for a model without hard attention; also if `to` is unknown or missing for a
+    multilingual model, or given for a model of a single direction. A zero-shot direction is
+    reported to `options.messages`.
+    """
     if task == "translate":
         model = _directed(model, options)
     elif task == "transcribe":

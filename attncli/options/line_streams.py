@@ -8,19 +8,19 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Generic, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, BinaryIO, NamedTuple, TextIO, TypeVar
 
 import typer
 
 from attncli.data.lines import input_chunks
 from attncli.data.streams import check_output, is_compressed, open_input, open_output
 from attncli.task.panels import AlignedPair, WeightedText
+from attncli.task.runner import Runner
 from attncli.terminal import console
-from attncli.terminal.messages import Screen, ShowProgress, counted
+from attncli.terminal.messages import ShowProgress, counted
 from models.core.errors import ConfigurationError
 from models.core.files import write_errors
 
@@ -174,7 +174,7 @@ def numbers(text: str) -> Sequence[range]:
     return found
 
 
-Done = TypeVar("Done", "TranslatedLine", "ClassifiedLine")
+LineResult = TypeVar("LineResult", "TranslatedLine", "ClassifiedLine")
 
 Input = Annotated[
     Path | None,
@@ -246,58 +246,48 @@ class ByteProgress:
         self._advance(size, counted(self._lines, "line"))
 
 
-@dataclass(frozen=True)
-class LineWriter(Generic[Done]):
-    """Rows of lines, and the pictures drawn of them."""
-
-    rows: Callable[[list[Done]], bytes]
-    picture: Picture
-    drawn: Callable[[Done], Sequence[Any]]  # what a picture shows of a line
-    in_terminal: Callable[[Any, Screen], str]  # the same, under the row of the line
-    screen: Screen | None = None  # None: rows alone
-
-    def written(self, outcomes: list[Done]) -> bytes:
-        """Return the rows of some lines, each followed by its drawing if these are shown."""
-        if self.screen is None:
-            return self.rows(outcomes)
-        found = b""
-        for outcome in outcomes:
-            drawn = filter(self.picture.drawing.wants, self.drawn(outcome))
-            shown = "".join(self.in_terminal(each, self.screen) for each in drawn)
-            found += self.rows([outcome]) + shown.encode("utf-8", "replace")
-        return found
-
-
 def write_lines(
-    doing: str,
+    runner: Runner[Line, LineResult],
     source: BinaryIO,
     output: Path | None,
-    run: Callable[..., Iterator[list[Done]]],
-    writer: LineWriter[Done],
-    remarks: Callable[[list[Done]], Iterable[str]] = lambda outcomes: (),
+    picture: Picture,
+    *,
+    weights: bool,
+    show: bool,
+    remarks: Callable[[list[LineResult]], Iterable[str]] = lambda results: (),
 ) -> bool:
-    """Process, write and report the lines of a stream; return True if all have a result.
+    """Compute, write and report the lines of a stream; return True if all have a result.
 
-    run: from chunks of lines to their outcomes; its `on_batch` is called with the number of texts
-    of the chunk that are done, and of all its texts. remarks: about some outcomes.
+    weights, picture: what is drawn of them. show: True draws below each row, too. remarks: about
+    some results.
     """
-    complete, shown = True, is_away(output) and not source.isatty()
+    complete, away = True, is_away(output) and not source.isatty()
     with (
         open_output(output) as write,
-        console.progress(doing, total=_size(source), shown=shown) as advance,
+        console.progress(runner.doing, total=_size(source), shown=away) as advance,
     ):
         progress = ByteProgress(advance)
-        chunks = progress.read(input_chunks(source))
-        for outcomes in run(chunks, on_batch=progress.show_share):
-            write(writer.written(outcomes))
-            if writer.picture.drawing.path:
-                writer.picture.take(drawn for each in outcomes for drawn in writer.drawn(each))
-            notes = (outcome.note for outcome in outcomes if outcome.note)
-            for message in chain(notes, remarks(outcomes)):
+        runner.on_batch = progress.show_share
+        for results in runner.run(progress.read(input_chunks(source)), weights=weights):
+            write(_shown(runner, results, picture.drawing) if show else runner.rows(results))
+            if picture.drawing.path:
+                picture.take(drawn for each in results for drawn in runner.drawn(each))
+            for message in chain(filter(None, (each.note for each in results)), remarks(results)):
                 console.warn(message)
-            complete = complete and all(found is not None for _, found, *_ in outcomes)
-            progress.finish([line for line, *_ in outcomes])
+            complete = complete and all(runner.text(each) is not None for each in results)
+            progress.finish([each.line for each in results])
     return complete
+
+
+def _shown(
+    runner: Runner[Line, LineResult], results: Sequence[LineResult], drawing: Drawing
+) -> bytes:
+    """Return the row of each line, followed by its drawing if that is chosen."""
+    found = b""
+    for each in results:
+        shown = runner.heat_map(each) if any(map(drawing.wants, runner.drawn(each))) else ""
+        found += runner.rows([each]) + shown.encode("utf-8", "replace")
+    return found
 
 
 def _bytes(lines: Iterable[Line]) -> int:

@@ -60,6 +60,9 @@ class Options:
     mixed: bool = False  # models of a single direction ignore the languages instead of refusing
     messages: Messages = field(default=Silent(), repr=False)  # receives remarks about the models
     given: tuple[str, ...] = ()  # settings of the command line, as search.beam; others are defaults
+    format: str = "text"  # of the rows of results
+    with_scores: bool = False  # True puts the score before each output
+    alone: bool = False  # True for the only file of a command, whose row has no name
     search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
     attention: HardAttention = option(HardAttention, "attention")
 

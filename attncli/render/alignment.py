@@ -31,12 +31,17 @@ def naacl(pair: AlignedPair, probabilities: bool) -> str:
 
 
 def jsonl(pair: AlignedPair) -> str:
-    """Return an object with units, weights, links, score and note of the pair."""
+    """Return the record of a pair as a line."""
+    return as_json_line(pair_record(pair)) + pair.ending
+
+
+def pair_record(pair: AlignedPair) -> dict[str, Any]:
+    """Return units, weights, links, score and note of a pair."""
     first, *others = pair.panels
     record = {"source": pair.source, "target": pair.target, **record_of(first), **_noted(pair, 6)}
     if others:
         record["views"] = {panel.name: record_of(panel) for panel in others}
-    return as_json_line(record) + pair.ending
+    return record
 
 
 def linked(panel: Panel, base: int, probabilities: bool) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from attncli.data.lines import ClassifiedLine
 from attncli.data.streams import as_json, as_json_line
-from attncli.faithful.result import TranslatedLine
 from attncli.scoring.score import System
+from attncli.task.runner import Item, Result, Runner
 from attncli.terminal.messages import one_cell, one_line, padded, width
 
 if TYPE_CHECKING:
@@ -20,18 +19,6 @@ if TYPE_CHECKING:
     RowFormat = str
 else:  # for the command line
     RowFormat = Literal["text", "tsv", "jsonl"]
-
-
-@dataclass(frozen=True)
-class RowLayout:
-    """Layout of the output."""
-
-    format: str = "text"
-    nbest: bool = False  # True if an input may have several outputs
-    scores: bool = False  # True if plain text has scores
-    read: str = ""  # read mode of the model
-    align: bool = False  # of translations: True if links follow each output
-    alone: bool = False  # of captions: True if there is exactly one image
 
 
 class OutputCells(NamedTuple):
@@ -51,47 +38,44 @@ class InputCells(NamedTuple):
     number: int = 0  # of a line, from 1: for n-best lists
 
 
-R = TypeVar("R")
-T = TypeVar("T", TranslatedLine, ClassifiedLine)
+class RowRunner(Runner[Item, Result]):
+    """A runner whose results are rows of text, TSV or JSON lines: each has cells and a record."""
 
+    @property
+    def several(self) -> bool:
+        """True if an input may have several outputs."""
+        return bool(self.model.search.nbest > 1)
 
-@dataclass(frozen=True)
-class RowWriter(Generic[R]):
-    """Rows of the results of one task. own: formats that the task writes by itself."""
+    @abstractmethod
+    def cells(self, result: Result) -> InputCells:
+        """Return the cells of an input and of its outputs."""
 
-    cells: Callable[[R, RowLayout], InputCells]
-    record: Callable[[R, RowLayout], dict[str, object]]
-    own: Mapping[str, Callable[[R, RowLayout], Iterable[str]]] = field(default_factory=dict)
-
-    def rows(self, result: R, layout: RowLayout) -> Iterable[str]:
+    def lines(self, result: Result) -> Iterable[str]:
         """Return the rows of a result, without line ends."""
-        if layout.format in self.own:
-            return self.own[layout.format](result, layout)
-        if layout.format == "jsonl":
-            return [as_json_line(self.record(result, layout))]
-        cells = self.cells(result, layout)
-        if layout.format == "text":
-            return text_rows(cells, layout)
+        if self.options.format == "jsonl":
+            return [as_json_line(self.record(result))]
+        cells = self.cells(result)
+        if self.options.format == "text":
+            return text_rows(cells, nbest=self.several, scores=self.options.with_scores)
         return [
             "\t".join((one_cell(cells.text), one_cell(text), score, *columns))
             for text, score, columns, _ in cells.outputs
         ]
 
+    def rows(self, results: Sequence[Any]) -> bytes:
+        """Return the rows of some lines as UTF-8, each with the line ending of its source."""
+        rows = (row + each.line.ending for each in results for row in self.lines(each))
+        return "".join(rows).encode("utf-8", "replace")
 
-def encoded_rows(results: Sequence[T], layout: RowLayout, writer: RowWriter[T]) -> bytes:
-    """Return the rows of some lines as UTF-8, each with the line ending of its source."""
-    rows = [row + each.line.ending for each in results for row in writer.rows(each, layout)]
-    return "".join(rows).encode("utf-8", "replace")
 
-
-def text_rows(cells: InputCells, layout: RowLayout) -> Iterator[str]:
+def text_rows(cells: InputCells, *, nbest: bool, scores: bool) -> Iterator[str]:
     """Yield the best output; all outputs with index and score for n-best lists."""
-    if layout.nbest:
+    if nbest:
         for text, score, _, suffix in cells.outputs:
             yield f"{cells.number - 1} ||| {one_line(text)} ||| {score}{suffix}"
         return
     best = cells.outputs[0]
-    score = f"{best.score if cells.text.strip() else ''}\t" if layout.scores else ""
+    score = f"{best.score if cells.text.strip() else ''}\t" if scores else ""
     yield f"{score}{one_line(best.text)}{best.suffix}"
 
 

@@ -45,8 +45,8 @@ class TranscribedFile(NamedTuple):
 
 def rendered(file: TranscribedFile, format: str, *, alone: bool, align: bool = False) -> bytes:
     """Return a result in a format. alone: there is one recording."""
-    if format in WRITERS:
-        return "".join(WRITERS[format](file)).encode("utf-8", "replace")
+    if format in TIMED:
+        return "".join(TIMED[format](file)).encode("utf-8", "replace")
     channel = f":{file.channel}" if file.channel else ""
     name = "" if alone and format == "text" else f"{_name(file)}{channel}\t"
     if format == "jsonl":
@@ -116,7 +116,7 @@ def _ctm(file: TranscribedFile) -> Iterator[str]:
         yield f"{place} {word.start:.2f} {word.end - word.start:.2f} {word.text}\n"
 
 
-WRITERS = {"srt": _srt, "vtt": _vtt, "ctm": _ctm}  # formats with times of words
+TIMED = {"srt": _srt, "vtt": _vtt, "ctm": _ctm}  # formats that have times of words
 
 
 def clock(seconds: float, point: str) -> str:

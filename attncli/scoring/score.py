@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-
 BleuTokenizer = Literal[  # of sacreBLEU
     "none", "zh", "13a", "intl", "char", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200"
 ]
@@ -41,7 +40,6 @@ class System(NamedTuple):
     name: str
     hypotheses: Sequence[str] = ()  # the output for each input
     seconds: float | None = None  # to make them, for a model
-    notes: tuple[str, ...] = ()  # messages about some inputs
     read: str = ""  # read mode of a model
     scores: tuple[MetricScore, ...] = ()
     facts: Mapping[str, Any] = {}  # further ones, by name, for JSON

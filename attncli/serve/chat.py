@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from attncli.serve.catalogue import CAPTION, CLASSIFY, OfferedModel, ServedDirection
+from attncli.serve.catalogue import CAPTION, CLASSIFY, TRANSLATE, OfferedModel, ServedDirection
 from attncli.serve.documents import event
-from attncli.serve.media import caption_record, captioned, recognised
-from attncli.serve.models import CaptionJob, ClassifyJob, TranslateJob
+from attncli.serve.labels import recognised
+from attncli.serve.media import caption_record, captioned
+from attncli.serve.models import Job
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of, service_of
 from attncli.serve.translate import output
@@ -75,11 +76,11 @@ async def _choices(call: Call, requested: str, prompt: Prompt, count: int) -> li
     if not prompt.text.strip():
         raise invalid("the message is empty")
     if model.facts.task == CLASSIFY:
-        labels = ClassifyJob(nbest=count, attention=False)
+        labels = Job.of(CLASSIFY, nbest=count)
         [outcome] = await call.run(name, labels, [" ".join(prompt.text.split())])
         return [[one.label] for one in outcome.result.labels]
     direction = await _direction(call, model, languages, prompt.text)
-    job = TranslateJob(direction.languages, nbest=count)
+    job = Job.of(TRANSLATE, nbest=count).in_direction(direction.languages)
     found = await call.run(name, job, prompt.text.split("\n"))
     ranks = ([output(line, rank) for line in found] for rank in range(count))
     return [[*(f"{part}\n" for part in parts[:-1]), parts[-1]] for parts in ranks]
@@ -88,8 +89,7 @@ async def _choices(call: Call, requested: str, prompt: Prompt, count: int) -> li
 async def _captions(call: Call, model: str, prompt: Prompt, count: int) -> list[list[str]]:
     if prompt.image is None:
         raise invalid(f"{model} reads images; the message has none")
-    job = CaptionJob(nbest=count, attention=False)
-    outcome = await captioned(call, prompt.image, model, job)
+    outcome = await captioned(call, prompt.image, model, Job.of(CAPTION, nbest=count))
     return [[one["text"]] for one in caption_record(outcome)["captions"]]
 
 

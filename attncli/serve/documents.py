@@ -31,9 +31,10 @@ from attncli.documents.document import (
 )
 from attncli.faithful.checks import NAMES
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.serve.catalogue import DOCUMENT_TIMES, ServedDirection
-from attncli.serve.media import AUTO, recognised
-from attncli.serve.models import TranslateJob
+from attncli.serve.catalogue import TRANSLATE, ServedDirection
+from attncli.serve.labels import AUTO, recognised
+from attncli.serve.models import Job
+from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.translate import documents as jobs
@@ -176,13 +177,15 @@ def _written(document: Document, outcomes: list[TranslatedLine]) -> tuple[bytes,
 
 
 async def translated_html(
-    call: Call, model: str, job: TranslateJob, texts: Sequence[str]
+    call: Call, model: str, job: Job, texts: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return the translation of each text in HTML, and its alternatives."""
     documents, lines = await asyncio.to_thread(_read_html, texts)
     results = iter(await call.run(model, job, [text for each in lines for text in each]))
     found = [[next(results) for _ in own] for own in lines]
-    return await asyncio.to_thread(lambda: [*map(partial(_html, job.nbest), documents, found)])
+    return await asyncio.to_thread(
+        lambda: [*map(partial(_html, job.options.search.nbest), documents, found)]
+    )
 
 
 def _read_html(texts: Sequence[str]) -> tuple[list[Document], list[list[str]]]:
@@ -235,7 +238,8 @@ async def _pieces(
     for direction in {*upload.directions} - {None}:
         assert direction
         numbers = [n for n, one in enumerate(upload.directions) if one == direction]
-        job = TranslateJob(direction.languages, document=True, terms=upload.terms)
+        job = Job.of(TRANSLATE, nbest=1, document=True, glossary=upload.terms)
+        job = job.in_direction(direction.languages)
         lines = [outcomes[n].line for n in numbers]
         rest = iter(numbers)
         async for piece in call.service.results(direction.model, job, lines, DOCUMENT_TIMES):

@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.types import Scope
 
 from attncli.documents.document import suffixes
 from attncli.serve.catalogue import CAPTION, OfferedModel, name_of
-from attncli.serve.media import IDENTIFIER
-from attncli.serve.requests import RequestError
+from attncli.serve.labels import IDENTIFIER
 from attncli.serve.service import service_of
 from attncli.version import __version__
 from models.core.config import ReadMode
 from models.storage.archive import read_card
 from models.storage.settings import read_settings
-
-# Answers to refused requests.
-
-
-CODES = {  # of OpenAI, by the status
-    401: "invalid_api_key",
-    404: "model_not_found",
-    413: "request_too_large",
-    429: "rate_limit_exceeded",
-}
-
-
-def error_answer(
-    scope: Scope, error: RequestError, headers: Mapping[str, str] | None = None
-) -> Response:
-    """Return the answer to a refused request; below /v1 in the form that OpenAI's clients read."""
-    more: dict[str, Any] = dict(headers or {})
-    if error.retry_after:
-        more["Retry-After"] = str(error.retry_after)
-    message = error.message.encode("utf-8", "replace").decode()  # names of fields may be no Unicode
-    found: str | dict[str, Any] = message
-    status, is_openai = error.status, scope["path"].startswith("/v1/")
-    if status == 401 and is_openai:
-        more["WWW-Authenticate"] = "Bearer"
-    elif status == 401:
-        status = 403  # of LibreTranslate
-    if is_openai:
-        kind = "server_error" if error.status >= 500 else "invalid_request_error"
-        code = CODES.get(error.status)
-        found = {"message": message, "type": kind, "param": None, "code": code}
-    return JSONResponse({"error": found}, status, more)
 
 
 async def health(request: Request) -> Response:

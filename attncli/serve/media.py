@@ -1,34 +1,29 @@
-"""Captions, labels and transcripts."""
+"""POST /caption, /transcribe and /v1/audio/transcriptions: captions of images, transcripts."""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import zlib
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from attncli.caption.writers import CaptionedImage
-from attncli.classify.languages import judged
-from attncli.classify.lines import UNKNOWN
-from attncli.data.lines import ClassifiedLine
-from attncli.documents.document import MARKUP
+from attncli.data.named_files import ImageFile
 from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described
 from attncli.render.sound_attention import shares, sound_maps, spectrogram_url, tokens_of
 from attncli.render.transcripts import rendered
-from attncli.serve.catalogue import CAPTION, CLASSIFY, DOCUMENT_TIMES, TRANSCRIBE, name_of
-from attncli.serve.models import CaptionJob, ClassifyJob, TranscribeJob
+from attncli.serve.catalogue import CAPTION, TRANSCRIBE, name_of
+from attncli.serve.models import Job
+from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import FALSE, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from models.core.errors import ModelError
 from models.signals.recordings import header
-
-# POST /caption: the caption of an image, other captions, and the attention map of each word.
-
 
 MOST_CAPTIONS = 20
 
@@ -38,7 +33,7 @@ async def caption(request: Request) -> Response:
     call = await call_of(request)
     given = call.given
     nbest = max(1, given.number("nbest", 1, MOST_CAPTIONS))
-    job = CaptionJob(nbest, given.flag("attention", True), given.read_mode())
+    job = call.job(CAPTION, nbest=nbest, weights=given.flag("attention", True))
     image = next(filter(None, given.files.values()), b"")
     if not image:
         raise invalid("no image; send its bytes as the body, or as the field `file` of a form")
@@ -50,11 +45,11 @@ async def caption(request: Request) -> Response:
     return JSONResponse(answer)
 
 
-async def captioned(call: Call, image: bytes, model: str, job: CaptionJob) -> Any:
+async def captioned(call: Call, image: bytes, model: str, job: Job) -> Any:
     """Return the captions of an image. Raises RequestError if it cannot be read."""
     name = call.service.catalogue.model(model, CAPTION).name
     await asyncio.to_thread(check_pixels, image, call.service.options.max_pixels * 10**6)
-    [outcome] = await call.run(name, job, [image])
+    [outcome] = await call.run(name, job, [ImageFile("the image", image)])
     return outcome
 
 
@@ -90,98 +85,6 @@ def caption_record(outcome: CaptionedImage) -> dict[str, Any]:
     return found
 
 
-# POST /classify and /detect: the label of a text with the weights of its words; its language.
-
-
-MOST_LABELS = 1000
-AUTO = "auto"
-IDENTIFIER = "languages"  # the model whose labels are languages
-READ = 2000  # characters of a text that are read
-LEAST = 1.0  # percent of a language that is listed
-
-
-class Detected(NamedTuple):
-    """A language and the confidence in it, from 0 to 100."""
-
-    language: str
-    confidence: float
-
-    def record(self) -> dict[str, Any]:
-        """Return the language in the protocol's form."""
-        return {"confidence": self.confidence, "language": self.language}
-
-
-async def classify(request: Request) -> Response:
-    """Classify a text or a list of texts."""
-    call = await call_of(request)
-    given, texts = call.given, call.texts()
-    model = call.service.catalogue.model(given.text("model", ""), CLASSIFY)
-    nbest = given.number("nbest", 5, MOST_LABELS)
-    job = ClassifyJob(max(1, nbest), given.flag("attention", True), given.read_mode())
-    found = await call.run(model.name, job, [" ".join(text.split()) for text in texts])
-    return call.answer([_record(outcome) for outcome in found])
-
-
-async def detect(request: Request) -> Response:
-    """Return the languages of a text by the shipped identifier, the judged one first."""
-    call = await call_of(request)
-    found = await detected(call, call.texts(), ())
-    return call.answer([[one.record() for one in languages] for languages in found])
-
-
-async def detected(
-    call: Call, texts: Sequence[str], candidates: Collection[str]
-) -> list[list[Detected]]:
-    """Return the languages of each text, at least one: the judged one, then by probability.
-
-    Short texts are judged with the others. candidates: languages that come into question; none:
-    all. Raises RequestError without a model.
-    """
-    models = call.service.catalogue.models()
-    if IDENTIFIER not in models or models[IDENTIFIER].facts.task != CLASSIFY:
-        raise RequestError(400, f"{AUTO} is not supported: no model recognises languages here")
-    texts = [MARKUP.sub(" ", text) for text in texts]
-    shown = [" ".join(text[:READ].split()) for text in texts]
-    outcomes = await call.run(IDENTIFIER, ClassifyJob(nbest=MOST_LABELS), shown)
-    ranked = judged(texts, [_shares(outcome, candidates) for outcome in outcomes])
-    found = [[Detected(a, round(100 * b, 1)) for a, b in shares.items()] for shares in ranked]
-    return [
-        [one for n, one in enumerate(each) if not n or one.confidence >= LEAST] for each in found
-    ]
-
-
-async def recognised(
-    call: Call, texts: Sequence[str], candidates: Collection[str]
-) -> list[Detected]:
-    """Return the language of each text; see `detected`."""
-    return [languages[0] for languages in await detected(call, texts, candidates)]
-
-
-def _shares(outcome: Any, candidates: Collection[str]) -> dict[str, float]:
-    labels = dict(outcome.result.labels) if outcome.result else {}
-    known = {
-        a: b for a, b in labels.items() if a != UNKNOWN and (not candidates or a in candidates)
-    }
-    return known or {"en" if not candidates or "en" in candidates else min(candidates): 0.0}
-
-
-def _record(outcome: ClassifiedLine) -> dict[str, Any]:
-    """Return the labels of a text with their probabilities, and the weights of its words."""
-    if outcome.result is None:
-        raise invalid(outcome.note)
-    result = outcome.result
-    found: dict[str, Any] = {
-        "label": result.label,
-        "labels": [{"label": a, "probability": round(b, 4)} for a, b in result.labels],
-    }
-    if result.words:
-        found["words"] = [{"word": a, "weight": round(b, 4)} for a, b in result.words]
-    return found
-
-
-# POST /transcribe, and /v1/audio/transcriptions for OpenAI's clients: what a recording says.
-
-
 LONGEST = 1800.0  # seconds of a recording
 FORMATS = ("json", "text", "srt", "verbose_json", "vtt")
 GRANULARITIES = ("segment", "word")
@@ -192,7 +95,8 @@ async def transcribe(request: Request) -> Response:
     """Transcribe the recording in the body, or in the field `file` of a form."""
     call = await call_of(request)
     given = call.given
-    job = TranscribeJob(given.flag("attention"), given.text("language", ""), given.read_mode())
+    language, weights = given.text("language", ""), given.flag("attention")
+    job = call.job(TRANSCRIBE, align=True, source=language, weights=weights)
     found = await transcribed(call, given.text("model", ""), job)
     return JSONResponse(record(found))
 
@@ -216,7 +120,7 @@ async def transcriptions(request: Request) -> Response:
     if not {*parts} <= {*GRANULARITIES}:
         raise invalid(f"timestamp_granularities[]; expected {' or '.join(GRANULARITIES)}")
     language = given.text("language", "")
-    found = await transcribed(call, model, TranscribeJob(language=language))
+    found = await transcribed(call, model, Job.of(TRANSCRIBE, align=True, source=language))
     if format == "json":
         return JSONResponse({"text": found.text})
     if format == "verbose_json":
@@ -226,14 +130,15 @@ async def transcriptions(request: Request) -> Response:
     return PlainTextResponse(rendered(found, format, alone=True))
 
 
-async def transcribed(call: Call, model: str, job: TranscribeJob) -> Any:
+async def transcribed(call: Call, model: str, job: Job) -> Any:
     """Return the transcribed recording. Raises RequestError if it cannot be read."""
     content = next(filter(None, call.given.files.values()), b"")
     if not content:
         raise invalid("no recording; send its bytes as the body, or as the field `file` of a form")
     name = call.service.catalogue.model(model, TRANSCRIBE).name
     await asyncio.to_thread(check_seconds, content)
-    pieces = call.service.results(name, job, [content], DOCUMENT_TIMES)
+    file = ImageFile("the recording", content)
+    pieces = call.service.results(name, job, [file], DOCUMENT_TIMES)
     [found] = await call.gather(pieces)
     if found.transcript is None:
         raise invalid(found.note)

@@ -12,6 +12,8 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope
 
 from models.core.config import ReadMode
 from models.text.languages import Term
@@ -29,6 +31,13 @@ MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the small
 BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
 BYTES_PER_SECOND = 1 << 20  # that a client must send beyond that
 
+CODES = {  # of OpenAI, by the status
+    401: "invalid_api_key",
+    404: "model_not_found",
+    413: "request_too_large",
+    429: "rate_limit_exceeded",
+}
+
 
 class RequestError(Exception):
     """A request that is refused. Raised anywhere below a handler."""
@@ -41,6 +50,27 @@ class RequestError(Exception):
 def invalid(message: str) -> RequestError:
     """Return the error for a request whose parameters cannot be used."""
     return RequestError(400, f"Invalid request: {message}")
+
+
+def error_answer(
+    scope: Scope, error: RequestError, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return the answer to a refused request; below /v1 in the form that OpenAI's clients read."""
+    more: dict[str, Any] = dict(headers or {})
+    if error.retry_after:
+        more["Retry-After"] = str(error.retry_after)
+    message = error.message.encode("utf-8", "replace").decode()  # names of fields may be no Unicode
+    found: str | dict[str, Any] = message
+    status, is_openai = error.status, scope["path"].startswith("/v1/")
+    if status == 401 and is_openai:
+        more["WWW-Authenticate"] = "Bearer"
+    elif status == 401:
+        status = 403  # of LibreTranslate
+    if is_openai:
+        kind = "server_error" if error.status >= 500 else "invalid_request_error"
+        code = CODES.get(error.status)
+        found = {"message": message, "type": kind, "param": None, "code": code}
+    return JSONResponse({"error": found}, status, more)
 
 
 class Parameters(NamedTuple):

@@ -18,8 +18,12 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from attncli.serve.catalogue import Catalogue, Hosts, Keys, Origins, RateLimit, ServeOptions
-from attncli.serve.models import ModelJob, ModelThread, ServedModel
+from attncli.options.settings import HardAttention
+from attncli.serve.access import Hosts, Keys, Origins, RateLimit
+from attncli.serve.catalogue import Catalogue
+from attncli.serve.models import Job, ServedModel
+from attncli.serve.options import ServeOptions
+from attncli.serve.queue import ModelThread
 from attncli.serve.requests import (
     SECONDS,
     Parameters,
@@ -60,7 +64,7 @@ class Service:
             raise invalid(f"request ({size}) exceeds text limit ({most})")
 
     async def results(
-        self, model: str, job: ModelJob, inputs: Sequence[Any], times: int = 1
+        self, model: str, job: Job, inputs: Sequence[Any], times: int = 1
     ) -> AsyncIterator[Sequence[Any]]:
         """Yield the results of inputs in order, in pieces between which others are served.
 
@@ -162,6 +166,10 @@ class Call(NamedTuple):
         self.service.check_length([json.dumps(given, ensure_ascii=False)] if given else [])
         return self.given.terms("glossary")
 
+    def job(self, task: str, **options: Any) -> Job:
+        """Return the job of a request that can choose the read mode of hard attention."""
+        return Job.of(task, attention=HardAttention(self.given.read_mode()), **options)
+
     @property
     def is_list(self) -> bool:
         """True if `q` is a list, which a list answers."""
@@ -171,7 +179,7 @@ class Call(NamedTuple):
         """Return the answer with a record for each text `q`."""
         return JSONResponse(records if self.is_list else records[0])
 
-    async def run(self, model: str, job: ModelJob, inputs: Sequence[Any]) -> list[Any]:
+    async def run(self, model: str, job: Job, inputs: Sequence[Any]) -> list[Any]:
         """Return one result per input; see `Service.results` and `gather`."""
         return await self.gather(self.service.results(model, job, inputs))
 

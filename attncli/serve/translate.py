@@ -6,7 +6,6 @@ POST /align: which words of a text and of its translation belong together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,8 +15,8 @@ from starlette.responses import JSONResponse, Response
 from attncli.documents.document import LINE_END
 from attncli.faithful.result import TranslatedLine
 from attncli.serve.documents import doubts, translated_html
-from attncli.serve.media import AUTO, Detected, recognised
-from attncli.serve.models import AlignJob, TranslateJob
+from attncli.serve.labels import AUTO, Detected, recognised
+from attncli.serve.models import Job
 from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.task.panels import AlignedPair
@@ -26,7 +25,7 @@ MOST_ALTERNATIVES = 20
 # characters of a line times those of its translation, of all lines; with every head, HEADS times
 MOST_WEIGHTS, HEADS = 16_000_000, 8
 FORMATS = ("text", "html")
-
+WORDS = ("align.units=word",)  # also of a model that saves other units
 
 EMPTY: dict[str, Any] = {"alternatives": [], "alignments": [], "notes": [], "checks": []}
 
@@ -36,9 +35,10 @@ async def translate(request: Request) -> Response:
     call = await call_of(request)
     given, texts = call.given, call.texts()
     job, model = _job(call), given.text("model", "")
+    heads: bool = job.options.heads
     if job.weights:
         lines = [line for text in texts for line in LINE_END.split(text)]
-        _check_weights(job.heads, lines, lines)
+        _check_weights(heads, lines, lines)
     known = partial(call.service.catalogue.language, model=model)
     source, target = known(given.text("source")), known(given.text("target"))
     languages = await _sources(call, texts, source, target, model)
@@ -46,8 +46,8 @@ async def translate(request: Request) -> Response:
     for language in {one.language for one in languages} - {target}:
         direction = call.service.catalogue.direction(language, target, model)
         numbers = [n for n, one in enumerate(languages) if one.language == language]
-        own = replace(job, languages=direction.languages)
-        translated = translated_html if own.document else _translated
+        own = job.in_direction(direction.languages)
+        translated = translated_html if own.options.document else _translated
         results = await translated(call, direction.model, own, [texts[n] for n in numbers])
         for n, result in zip(numbers, results, strict=True):
             found[n] = EMPTY | result
@@ -56,7 +56,7 @@ async def translate(request: Request) -> Response:
     shown = {
         "translatedText": True,
         "detectedLanguage": source == AUTO,
-        "alternatives": job.nbest > 1,
+        "alternatives": job.options.search.nbest > 1,
         "notes": given.flag("notes"),
         "checks": given.flag("notes") or any(record["checks"] for record in found),
         "alignments": job.weights,
@@ -81,9 +81,11 @@ async def align(request: Request) -> Response:
         given.text("source"), given.text("target"), given.text("model", "")
     )
     sides = [[" ".join(text.split()) for text in side] for side in (texts, translations)]
-    job = AlignJob(direction.languages, given.flag("heads"), given.read_mode())
-    _check_weights(job.heads, *sides)
-    found = await call.run(direction.model, job, list(zip(*sides, strict=True)))
+    heads = given.flag("heads")
+    job = call.job("align", settings=WORDS, heads=heads, weights=heads)
+    _check_weights(heads, *sides)
+    pairs = list(zip(*sides, strict=True))
+    found = await call.run(direction.model, job.in_direction(direction.languages), pairs)
     return call.answer([alignment(pair) for pair in found])
 
 
@@ -94,7 +96,7 @@ def _check_weights(heads: bool, lines: list[str], others: list[str]) -> None:
         raise invalid("the lines are too long for alignments; divide the text into shorter lines")
 
 
-def _job(call: Call) -> TranslateJob:
+def _job(call: Call) -> Job:
     """Return the options that a client gives, still without languages."""
     given = call.given
     format = given.text("format", "text")
@@ -104,13 +106,14 @@ def _job(call: Call) -> TranslateJob:
     weights = heads or given.flag("alignments")
     if format == "html" and weights:
         raise RequestError(400, "alignments are of texts; send them without format=html")
-    return TranslateJob(
+    return call.job(
+        "translate",
+        weights=weights,
+        settings=WORDS,
         nbest=1 + given.number("alternatives", 0, MOST_ALTERNATIVES),
         document=format == "html",
-        weights=weights,
         heads=heads,
-        terms=call.terms(),
-        read_mode=given.read_mode(),
+        glossary=call.terms(),
     )
 
 
@@ -130,14 +133,17 @@ async def _sources(
 
 
 async def _translated(
-    call: Call, model: str, job: TranslateJob, texts: Sequence[str]
+    call: Call, model: str, job: Job, texts: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Translate texts line by line."""
     ends = [LINE_END.findall(text) for text in texts]
     lines = [line for text in texts for line in LINE_END.split(text)]
     results = iter(await call.run(model, job, lines))
     found = [[next(results) for _ in range(len(each) + 1)] for each in ends]
-    return [_joined(text, each, job.nbest) for text, each in zip(found, ends, strict=True)]
+    return [
+        _joined(text, each, job.options.search.nbest)
+        for text, each in zip(found, ends, strict=True)
+    ]
 
 
 def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int) -> dict[str, Any]:

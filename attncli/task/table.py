@@ -1,13 +1,17 @@
 """The table of tasks: one row per task, with the places of its parts.
 
 A task is a folder `attncli/NAME` and a row here. The command line, training, comparisons,
-bulk jobs and `attncli.load` read this table. Nothing is imported before it is used.
+the service, bulk jobs and `attncli.load` read this table. Nothing is imported before it is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
+
+from attncli.task.runner import Runner
+from models.core.errors import unknown_name
 
 
 class Task(NamedTuple):
@@ -15,7 +19,7 @@ class Task(NamedTuple):
 
     commands: Mapping[str, str]  # functions by name; those that score begin with `evaluate`
     training: Mapping[str, str] = {}  # TrainingSource, by kind of input (models/core/sources)
-    bulk: str = ""  # BulkTask
+    runner: str = ""  # Runner, with which every door works
     loaded: str = ""  # class that `attncli.load` returns; without one, that of `models.load`
 
 
@@ -23,13 +27,13 @@ TASKS: dict[str, Task] = {
     "translate": Task(
         {
             "translate": "attncli.translate.command:translate",
-            "evaluate": "attncli.commands.evaluate:evaluate",
+            "evaluate": "attncli.translate.evaluate_command:evaluate",
         },
         training={
             "text": "attncli.translate.source:TextTraining",
             "rows": "attncli.translate.source:RowTraining",
         },
-        bulk="attncli.translate.command:TranslateTask",
+        runner="attncli.translate.runner:TranslateRunner",
         loaded="attncli.interface.translator:Translator",
     ),
     "classify": Task(
@@ -38,7 +42,7 @@ TASKS: dict[str, Task] = {
             "evaluate labels": "attncli.classify.command:labels",
         },
         training={"labelled_text": "attncli.classify.source:LabelTraining"},
-        bulk="attncli.classify.command:ClassifyTask",
+        runner="attncli.classify.lines:ClassifyRunner",
         loaded="attncli.interface.classifier:Classifier",
     ),
     "caption": Task(
@@ -47,7 +51,7 @@ TASKS: dict[str, Task] = {
             "evaluate captions": "attncli.caption.evaluate_command:captions",
         },
         training={"image": "attncli.caption.source:ImageTraining"},
-        bulk="attncli.caption.command:CaptionTask",
+        runner="attncli.caption.runner:CaptionRunner",
         loaded="attncli.interface.captioner:Captioner",
     ),
     "transcribe": Task(
@@ -56,7 +60,7 @@ TASKS: dict[str, Task] = {
             "evaluate transcripts": "attncli.transcribe.evaluate_command:transcripts",
         },
         training={"audio": "attncli.transcribe.source:AudioTraining"},
-        bulk="attncli.transcribe.command:TranscribeTask",
+        runner="attncli.transcribe.runner:TranscribeRunner",
     ),
     "align": Task(
         {
@@ -64,14 +68,22 @@ TASKS: dict[str, Task] = {
             "align train": "attncli.commands.train_aligner:align_train",
             "evaluate alignments": "attncli.align.evaluate_command:alignments",
         },
-        bulk="attncli.align.command:AlignTask",
+        runner="attncli.align.pairs:AlignRunner",
     ),
     "explain": Task({"explain": "attncli.explain.command:explain"}),
 }
 
 
 TRAINING = {kind: place for task in TASKS.values() for kind, place in task.training.items()}
-BULK = {name: task.bulk for name, task in TASKS.items() if task.bulk}
+RUNNERS = {name: task.runner for name, task in TASKS.items() if task.runner}
+
+
+def find_runner(name: str) -> type[Runner[Any, Any]]:
+    """Return the runner of a task; raise UnknownNameError if no task with one has the name."""
+    if name not in RUNNERS:
+        raise unknown_name("task", name, RUNNERS, hint="attn bulk IN OUT -- translate --to de")
+    found: type[Runner[Any, Any]] = resolve_name(RUNNERS[name])
+    return found
 
 
 def task_commands(*, scoring: bool) -> dict[str, str]:

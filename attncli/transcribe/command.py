@@ -3,54 +3,20 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import replace
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from attncli.bulk.job import BulkJob, BulkTask
-from attncli.data.named_files import RECORDINGS, ImageFile, is_alone, listed_images, named_images
+from attncli.data.named_files import RECORDINGS, is_alone, listed_images, named_images
 from attncli.data.streams import check_output, open_output
 from attncli.options.line_streams import Output, check_shown, is_away
-from attncli.options.settings import Options, SetOption
+from attncli.options.settings import SetOption
 from attncli.options.shared import Device, OneModel, Threads
 from attncli.terminal import console
 from attncli.terminal.messages import counted
-from models.core.settings import option
-
-
-@dataclass(frozen=True)
-class TranscribeSettings:
-    """What of a recording is transcribed, and how exactly Whisper computes."""
-
-    vad: bool = option(
-        False,
-        "leave out what has no speech for two seconds, by Silero's detector: silence, hum, noise "
-        "and music give no words",
-    )
-    precision: str = option(
-        "auto",
-        "Whisper on a processor: fp32, int8 (faster, less exact), or auto, that of the weights",
-        choices=("auto", "fp32", "int8"),
-    )
-
-
-if TYPE_CHECKING:
-    from attncli.render.transcripts import TranscribedFile
-
-
-@dataclass(frozen=True)
-class TranscribeOptions(Options):
-    """Options of transcripts. Languages: of a model that chooses them."""
-
-    TABLES = "search attention transcribe"
-    UNUSED = "search.max_caption search.nbest"
-
-    transcribe: TranscribeSettings = option(TranscribeSettings, "transcribe")
-
+from attncli.transcribe.options import TranscribeOptions
 
 Recordings = Annotated[
     list[str] | None,
@@ -124,28 +90,22 @@ def transcribe(
         raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")
     check_output(output)
     check_shown(show, format)
-    from attncli.render.transcripts import WRITERS, rendered  # import NumPy
-    from attncli.transcribe.runner import TranscribeRunner, drawing, shown
+    from attncli.transcribe.runner import TranscribeRunner, drawing  # imports NumPy
 
     alone = is_alone(names) and not channels
     draw = drawing(picture, console, alone=alone)
-    runner = TranscribeRunner.open(model, options)
+    runner = TranscribeRunner.open(model, replace(options, alone=alone))
     groups = named_images(names, recursive=True, kind=RECORDINGS)
     if not names:
         groups = listed_images(sys.stdin.buffer)
-    results = runner.run(
-        chain.from_iterable(groups),
-        times=align or format in WRITERS,
-        weights=show or picture is not None,
-        channels=channels,
-    )
+    results = chain.from_iterable(runner.run(groups, weights=show or picture is not None))
     failed = 0
     counting = not alone and is_away(output)
     with open_output(output) as write, console.progress("transcribing", shown=counting) as advance:
         for count, result in enumerate(results, 1):
-            write(rendered(result, format, alone=alone, align=align))
+            write(runner.rows([result]))
             if show:
-                write(shown(result))
+                write(runner.heat_map(result).encode("utf-8", "replace"))
             draw(result)
             failed += bool(result.note)
             for message in filter(None, (result.note, result.remark)):
@@ -153,30 +113,3 @@ def transcribe(
             advance(count, counted(count, "recording"))
     if failed:
         raise typer.Exit(1)
-
-
-class TranscribeTask(BulkTask):
-    """Models of speech, for the recordings of a bulk job."""
-
-    doing, shipped, into = "transcribing", "transcribe", "text"
-    options, formats = TranscribeOptions, ("text", "tsv", "jsonl", "ctm")
-    files, fields = RECORDINGS, 0
-
-    def __init__(self, job: BulkJob) -> None:
-        from attncli.render.transcripts import WRITERS, rendered  # import NumPy
-        from attncli.transcribe.runner import TranscribeRunner
-
-        runner = TranscribeRunner.open(Path(job.models[0]), self.read(job))
-        format = job.settings["format"]
-        self.run = partial(runner.run, times=format in WRITERS)
-        self.row = partial(rendered, format=format, alone=False)
-
-    def failed(self, record: ImageFile, error: str) -> TranscribedFile:
-        """Return a recording without a transcript."""
-        from attncli.render.transcripts import TranscribedFile
-
-        return TranscribedFile(record.name, None, error)
-
-    def value(self, result: TranscribedFile) -> tuple[str | None, ...]:
-        """Return the transcript."""
-        return None if result.note else result.text, result.note

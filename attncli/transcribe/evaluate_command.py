@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attncli.data.named_files import find_images, open_images
-from attncli.data.recordings import Transcribed, read_transcripts
+from attncli.data.recordings import read_transcripts
 from attncli.data.streams import write_stdout
-from attncli.jobs.loading import model_names
+from attncli.jobs.evaluate import evaluated
 from attncli.options import shared
 from attncli.options.settings import SetOption
 from attncli.render.rows import scores_as_json, scores_as_text
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
 from attncli.terminal import console
-from attncli.transcribe.command import TranscribeOptions
+from attncli.transcribe.options import TranscribeOptions
 from models.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from attncli.render.transcripts import TranscribedFile
 
 Table = Annotated[
     Path, typer.Argument(metavar="TRANSCRIPTS", help="References: recording, tab, text.")
@@ -61,12 +63,19 @@ def transcripts(
     rows = read_transcripts(transcripts)
     if folders and not audio:
         raise typer.BadParameter("a model needs the recordings", param_hint="'--audio'")
-    systems, failed = [], 0
-    for name, folder in zip(model_names(folders), folders, strict=True):
-        found, seconds, faults = _transcribed(folder, rows, Path(str(audio)), options)
-        shared.save_outputs(save, name, found)
-        systems.append(System(name, found, seconds))
-        failed += faults
+    faults = list[str]()
+
+    def watch(result: TranscribedFile) -> None:
+        if result.note:
+            options.messages.warn(result.note)
+            faults.append(result.note)
+
+    names = [row.audio for row in rows]
+    files = find_images(names, open_images(audio), audio.name) if folders and audio else []
+    if folders and len(files) < len(rows):
+        raise ModelError("a recording with several rows", "one row for each recording")
+    found = evaluated("transcribe", folders, files, options, save=save, watch=watch)
+    systems = [one.system._replace(read="") for one in found]
     for path in hypotheses or ():
         systems.append(System(path.name, shared.read_outputs(path, len(rows))))
     references = [[row.text] for row in rows]
@@ -78,26 +87,5 @@ def transcripts(
         write_stdout(scores_as_json({"recordings": len(rows)}, systems, "recordings"))
     else:
         write_stdout(scores_as_text(f"{len(rows):,} recordings", systems, "recordings"))
-    if failed:
+    if faults:
         raise typer.Exit(1)
-
-
-def _transcribed(
-    folder: Path, rows: list[Transcribed], audio: Path, options: TranscribeOptions
-) -> tuple[list[str], float, int]:
-    """Return the text of each recording, the seconds, and the number without a text."""
-    files = find_images([row.audio for row in rows], open_images(audio), audio.name)
-    if len(files) < len(rows):
-        raise ModelError("a recording with several rows", "one row for each recording")
-    from attncli.transcribe.runner import TranscribeRunner  # imports torch
-
-    runner = TranscribeRunner.open(folder, options)
-    texts, start, faults = [], time.perf_counter(), 0
-    with options.messages.progress(f"transcribing, {folder.name}", total=len(rows)) as advance:
-        for result in runner.run(files):
-            if result.note:
-                options.messages.warn(result.note)
-                faults += 1
-            texts.append(result.text)
-            advance(len(texts))
-    return texts, time.perf_counter() - start, faults

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from attncli.data.named_files import ImageFile
+from attncli.data.named_files import RECORDINGS, ImageFile
 from attncli.data.streams import open_output
 from attncli.jobs import loading
 from attncli.options.line_streams import PictureFiles
-from attncli.options.settings import Options
 from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
-from attncli.render.transcripts import TranscribedFile
+from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
+from attncli.task.runner import Models, Runner
 from attncli.terminal.messages import Messages, current_screen
+from attncli.transcribe.options import TranscribeOptions
 from models import load_transcriber
 from models.core.errors import InputError, ModelError
 from models.engines.transcripts import NamedRecording, SpeechModel
@@ -27,55 +29,75 @@ from models.storage.settings import read_settings
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 
 
-class TranscribeRunner:
+class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
     """A model of speech. `run` is the only way to transcripts, for commands, jobs and service."""
 
-    def __init__(self, transcriber: SpeechModel) -> None:
-        self.transcriber = transcriber
+    task = shipped = "transcribe"
+    doing, unit, into, options_of = "transcribing", "recording", "text", TranscribeOptions
+    files, fields, formats = RECORDINGS, 0, ("text", "tsv", "jsonl", "ctm")
+    item = RECORDINGS.named
 
-    @classmethod
-    def open(cls, model: Path | None, options: Options) -> TranscribeRunner:
-        """Open a model, or that in the box without one. Whisper needs no torch on a processor."""
-        path, given = chosen_model(model, "transcribe"), options.of("transcribe")
+    @staticmethod
+    def load(models: Models, options: TranscribeOptions) -> SpeechModel:
+        """Read a model, or that in the box without one; Whisper needs no torch on a processor."""
+        path = chosen_model(next(iter(loading.as_folders(models)), None), "transcribe")
         loading.say_licence(path, read_settings(path), options.messages)
         loading.retain_memory()
-        precision = given.get("precision", "auto")
-        opened = load_transcriber(
+        precision = options.transcribe.precision
+        return load_transcriber(
             path, device=options.device, threads=options.threads, precision=precision
         )
-        opened.vad = bool(given.get("vad"))
-        return cls(loading.configured("transcribe", opened, options))
+
+    @classmethod
+    def of(cls, model: SpeechModel, options: TranscribeOptions) -> TranscribeRunner:
+        """Return the runner of a model."""
+        model = loading.configured(cls.task, model, options)  # a copy
+        model.vad = options.transcribe.vad
+        return cls(model, options)
 
     def run(
-        self,
-        files: Iterable[ImageFile],
-        *,
-        times: bool = False,
-        weights: bool = False,
-        channels: bool = False,
-    ) -> Iterator[TranscribedFile]:
-        """Transcribe recordings, in order.
-
-        times: of words; weights: times and attention. channels: each has a result of its own.
-        """
+        self, chunks: Iterable[Sequence[ImageFile]], *, weights: bool = False
+    ) -> Iterator[list[TranscribedFile]]:
+        """Transcribe recordings, in order; yield them one by one. weights: times and attention."""
+        times = self.options.align or self.options.format in TIMED
         waiting: list[TranscribedFile] = []  # recordings that have no result yet
 
         def named() -> Iterator[NamedRecording]:
-            for file in files:
+            for file in chain.from_iterable(chunks):
                 count, remark = 1, ""
                 with suppress(ModelError):  # which is reported when it is read
                     stated = header(_content(file), file.name)
                     count, remark = stated.channels, stated.shortfall
-                for channel in range(1, count + 1) if channels else (0,):
+                for channel in range(1, count + 1) if self.options.channels else (0,):
                     remark = f"{file.name} has {remark}" if remark and channel < 2 else ""
                     waiting.append(TranscribedFile(file.name, remark=remark, channel=channel))
                     yield file.name, partial(_content, file, channel)
 
-        for found in self.transcriber.stream(named(), times=times, attention=weights):
+        for found in self.model.stream(named(), times=times, attention=weights):
             if isinstance(found, ModelError):
-                yield waiting.pop(0)._replace(note=str(found), remark="")
+                yield [waiting.pop(0)._replace(note=str(found), remark="")]
             else:
-                yield waiting.pop(0)._replace(transcript=found)
+                yield [waiting.pop(0)._replace(transcript=found)]
+
+    def rows(self, results: Sequence[TranscribedFile]) -> bytes:
+        """Return the rows of some recordings."""
+        given = self.options
+        return b"".join(
+            rendered(one, given.format, alone=given.alone, align=given.align) for one in results
+        )
+
+    def record(self, result: TranscribedFile) -> dict[str, Any]:
+        """Return a recording with its transcript as written to JSON."""
+        return record(result, align=self.options.align)
+
+    def heat_map(self, result: TranscribedFile) -> str:
+        """Return the strips of attention over time."""
+        maps = sound_maps(result.transcript) if result.transcript else ()
+        return strips(maps, current_screen())
+
+    def text(self, result: TranscribedFile) -> str | None:
+        """Return the transcript."""
+        return None if result.note else result.text
 
 
 def _content(file: ImageFile, channel: int = 0) -> Any:
@@ -122,9 +144,3 @@ def _sound(file: TranscribedFile, messages: Messages) -> bytes:
     except ModelError as error:
         messages.warn(str(error))
         return b""
-
-
-def shown(file: TranscribedFile) -> bytes:
-    """Return the strips of a recording for the terminal."""
-    maps = sound_maps(file.transcript) if file.transcript else ()
-    return strips(maps, current_screen()).encode("utf-8", "replace")

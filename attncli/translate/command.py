@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, BinaryIO
 
 import typer
 
-from attncli.bulk.job import BulkJob, BulkTask
 from attncli.data.streams import check_output, open_output
 from attncli.data.tables import read_glossary
-from attncli.documents.document import UNREAD, Document, is_mail
-from attncli.faithful.result import Line, TranslatedLine
+from attncli.documents.document import UNREAD, is_mail
+from attncli.faithful.result import TranslatedLine
 from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
-from attncli.render.alignment_writers import heat_maps
-from attncli.render.rows import RowFormat, RowLayout
+from attncli.render.rows import RowFormat
 from attncli.terminal import console
-from attncli.terminal.messages import Screen, current_screen
 from attncli.translate import documents
 from attncli.translate.engine import Precision, TranslateOptions
 from attncli.translate.runner import TranslateRunner
-from attncli.translate.writers import REPORTED, OutputReport, rendered
+from attncli.translate.writers import REPORTED, OutputReport
 from models.core.errors import ConfigurationError
 
 Text = Annotated[
@@ -84,7 +80,7 @@ def translate(
     field: documents.Fields = None,
     into: documents.Into = None,
     format: Annotated[RowFormat, typer.Option(help="How to write the outputs.")] = "text",
-    scores: Scores = False,
+    with_scores: Scores = False,
     beam: shared.Beam = None,
     nbest: shared.Nbest = None,
     verbatim: Verbatim = False,
@@ -138,96 +134,47 @@ def translate(
     output = output or into
     if choice:
         several = options.search.nbest > 1
-        unfit = shown | {"scores": scores, "format": format != "text", "nbest": several}
+        unfit = shown | {"scores": with_scores, "format": format != "text", "nbest": several}
         documents.refuse_given(
             unfit, "is for lines of text; a document has one output, in its own format"
         )
-    options = replace(options, document=choice is not None, glossary=terms, heads=drawing.heads)
+    options = replace(
+        options, document=choice is not None, glossary=terms, links=align, heads=drawing.heads
+    )
     with line_streams.open_source(text, input) as stream:
         document = documents.read_input(stream, choice, input, into) if choice else None
         runner = TranslateRunner.open(model, options)
-        several = runner.translator.search.nbest > 1
-        layout = RowLayout(format, several, scores, runner.translator.read_mode, align=align)
-        writer = line_writer(layout, drawing, current_screen() if show else None)
-        failed: list[TranslatedLine] = []
-        run = _with_failed(partial(runner.run, weights=aligned), failed)
-        complete = write_translations(run, document or stream, output, writer)
-    if runner.summary and not document:
-        console.say(runner.summary)
-    raise typer.Exit(not complete or (strict and bool(failed)))
+        if document:
+            with open_output(output) as write:
+                complete = documents.translate_document(
+                    document, runner, write, console, shown=line_streams.is_away(output)
+                )
+        else:
+            complete = _write_lines(runner, stream, output, drawing, weights=aligned, show=show)
+    raise typer.Exit(not complete or (strict and runner.failing))
 
 
-def _with_failed(run: documents.Translate, failed: list[TranslatedLine]) -> documents.Translate:
-    """Return a translation that adds the first line whose output fails a check to a list."""
-
-    def translate(*chunks: Any, **options: Any) -> Iterator[list[TranslatedLine]]:
-        for outcomes in run(*chunks, **options):
-            if not failed:
-                failed.extend([outcome for outcome in outcomes if outcome.checks][:1])
-            yield outcomes
-
-    return translate
-
-
-def line_writer(
-    layout: RowLayout, drawing: line_streams.Drawing, screen: Screen | None = None
-) -> line_streams.LineWriter[TranslatedLine]:
-    """Return the writer of translated lines. screen: for heat maps among them."""
-    return line_streams.LineWriter(
-        partial(rendered, layout=layout),
-        line_streams.Picture(drawing),
-        lambda outcome: outcome.alignments[:1],
-        heat_maps,
-        screen,
-    )
-
-
-def write_translations(
-    run: documents.Translate,
-    source: BinaryIO | Document,
+def _write_lines(
+    runner: TranslateRunner,
+    source: BinaryIO,
     output: Path | None,
-    writer: line_streams.LineWriter[TranslatedLine],
+    drawing: line_streams.Drawing,
+    **shown: bool,
 ) -> bool:
-    """Translate and write the lines of a stream, or a document; return True if all could be."""
-    if isinstance(source, Document):
-        with open_output(output) as write:
-            return documents.translate_document(
-                source, run, write, console, shown=line_streams.is_away(output)
-            )
-    report = OutputReport()
+    """Translate and write the lines of a stream; return True if all could be translated."""
+    report, picture = OutputReport(), line_streams.Picture(drawing)
 
-    def remarks(outcomes: list[TranslatedLine]) -> Iterator[str]:
-        if outcomes[0].line.number == 1 and is_mail(one.line.text for one in outcomes):
+    def remarks(results: list[TranslatedLine]) -> Iterator[str]:
+        if results[0].line.number == 1 and is_mail(one.line.text for one in results):
             yield f"the head of a mail is translated as text; {UNREAD['.eml']}"
-        yield from report.messages(outcomes)
+        yield from report.messages(results)
 
-    complete = line_streams.write_lines("translating", source, output, run, writer, remarks)
+    complete = line_streams.write_lines(runner, source, output, picture, remarks=remarks, **shown)
     for message in report.totals(above=REPORTED):
         console.warn(message)
     if remark := report.copied():
         console.say(remark)
-    writer.picture.draw()
+    picture.draw()
+    if runner.summary:
+        console.say(runner.summary)
     return complete
-
-
-class TranslateTask(BulkTask):
-    """Text models that translate the lines of a bulk job."""
-
-    doing, shipped, into = "translating", "translate", "translation"
-    options, unused, documents = TranslateOptions, "input picture align", "attn translate -i"
-
-    def __init__(self, job: BulkJob) -> None:
-        runner = TranslateRunner.open([Path(model) for model in job.models], self.read(job))
-        several, read_mode = runner.translator.search.nbest > 1, runner.translator.read_mode
-        layout = RowLayout(job.settings["format"], several, job.settings["scores"], read_mode)
-        self.run = lambda lines: next(runner.run([list(lines)]))
-        self.row = lambda outcome: rendered([outcome], layout)
-
-    def failed(self, record: Line, error: str) -> TranslatedLine:
-        """Return a line without a translation."""
-        return TranslatedLine(record, None, error)
-
-    def value(self, result: TranslatedLine) -> tuple[str | None, ...]:
-        """Return the translation and its warnings."""
-        text = result.translation and result.translation.text
-        return text, result.note, *OutputReport().messages([result])

@@ -41,6 +41,7 @@ from attncli.faithful.checks import lacks_parts
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.terminal.messages import Messages
 from attncli.translate.engine import InputSettings
+from attncli.translate.runner import TranslateRunner
 from attncli.translate.writers import REPORTED, OutputReport
 from models.core.errors import InputError, naming
 from models.core.limits import WINDOW_BYTES
@@ -77,9 +78,6 @@ DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]
 HALF = "not Unicode"
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
-
-# of chunks of lines, with on_batch; see `lines.translate_lines`
-Translate = Callable[..., Iterator[list[TranslatedLine]]]
 
 
 class DocumentChoice(NamedTuple):
@@ -189,7 +187,7 @@ def read_input(
 
 
 def translate_document(
-    document: Document, translate: Translate, write: Write, messages: Messages, *, shown: bool
+    document: Document, runner: TranslateRunner, write: Write, messages: Messages, *, shown: bool
 ) -> bool:
     """Translate, report and write a document; return True if all of it could be translated."""
     report, lines = OutputReport(name=named(document)), lines_of(document)
@@ -200,7 +198,8 @@ def translate_document(
             current = min(CHUNK_LINES, len(lines) - len(outcomes))
             advance(len(outcomes) + current * done / total)
 
-        for chunk in translate(windows(lines, CHUNK_LINES), on_batch=show):
+        runner.on_batch = show
+        for chunk in runner.run(windows(lines, CHUNK_LINES)):
             outcomes += chunk
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
                 messages.warn(message)

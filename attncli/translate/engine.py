@@ -12,6 +12,7 @@ from attncli.faithful.divide import PlanOptions
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
+from attncli.task.runner import Models
 from models.core.errors import ConfigurationError, DamagedError
 from models.core.limits import retain_freed_memory
 from models.core.settings import from_dict, option
@@ -85,6 +86,8 @@ class TranslateOptions(Options):
     keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
     document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
     glossary: Sequence[Sequence[str]] = ()  # terms: source and target
+    ordered: bool = False  # rows have the order of the model's inputs, and no header
+    links: bool = False  # rows have the links of each output
     heads: bool = False  # alignments have the weights of every head
 
     @property
@@ -96,23 +99,24 @@ class TranslateOptions(Options):
         return PlanOptions(self.verbatim, self.text.long_lines, cut, limited)
 
 
-def open_text_models(models: Sequence[Path] | None, options: TranslateOptions) -> TextTranslator:
-    """Open a text model, or the ensemble of several, which torch runs; see `open_text_model`."""
-    if not models or len(models) == 1:
-        return open_text_model(models[0] if models else None, options)
+def open_text_models(models: Models, options: TranslateOptions) -> TextTranslator:
+    """Read a text model, or the ensemble of several, which torch runs; see `open_text_model`."""
+    folders = loading.as_folders(models)
+    if len(folders) < 2:
+        return open_text_model(folders[0] if folders else None, options)
     _check_torch(options, "several models")
-    return loading.open_model("translate", models, options)
+    return loading.load("translate", folders, options)
 
 
 def open_text_model(model: Path | None, options: TranslateOptions) -> TextTranslator:
-    """Open a text model, by CTranslate2 where it can; see `open_model` and `without_torch`."""
+    """Read a text model, by CTranslate2 where it can; see `without_torch`."""
     path = chosen_model(model, "translate")
     settings = read_settings(path)
     fast = without_torch(path, options, settings)
     if fast is None:
-        return loading.open_model("translate", path, options)
+        return loading.load("translate", path, options)
     loading.say_licence(path, settings, options.messages)
-    return loading.configured("translate", fast, options)
+    return fast
 
 
 def without_torch(

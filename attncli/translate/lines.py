@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 from attncli.documents.document import LINE_END
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
+from attncli.translate.alignment import AlignTranslations, with_tags
 from attncli.translate.engine import TranslateOptions
 from models.core.types import EMPTY, Hypothesis, Translation
 
 if TYPE_CHECKING:
-    from attncli.translate.alignment import AlignTranslations
     from models.engines.text_translator import TextTranslator
 
 
 def translate_lines(
-    chunks: Iterable[list[Line]],
+    chunks: Iterable[Sequence[Line]],
     translator: TextTranslator,
     *,
     options: TranslateOptions,
     aligner: AlignTranslations | None = None,
-    languages: Callable[[list[Line]], list[str]] | None = None,
+    languages: Callable[[Sequence[Line]], list[str]] | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[list[TranslatedLine]]:
     """Translate chunks of lines; yield the results of each chunk as soon as it is done.
@@ -52,8 +52,6 @@ def translate_lines(
             if len(other.checks) < len(results[number].checks):
                 plans[number], results[number] = again[number], other
         if aligner:
-            from attncli.translate.alignment import with_tags
-
             results = with_tags(results, plans, aligner)
         yield [plan.restored(one) for plan, one in zip(plans, results, strict=True)]
 
@@ -81,14 +79,14 @@ JOINED = ("parts", "checks", "stand_ins")  # fields with an entry for each part 
 
 
 def by_line(
-    chunks: Iterable[list[Line]],
+    chunks: Iterable[Sequence[Line]],
     translate: Callable[[Iterable[list[Line]]], Iterator[list[TranslatedLine]]],
 ) -> Iterator[list[TranslatedLine]]:
     """Translate chunks of texts that may have line ends inside; yield the outcome of each text.
 
     Each line is translated as a text of its own, and the line ends stay.
     """
-    texts: list[list[Line]] = []
+    texts: list[Sequence[Line]] = []
 
     def divided() -> Iterator[list[Line]]:
         for chunk in chunks:

@@ -12,125 +12,173 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from attncli.align.pairs import Aligner, aligner_of
 from attncli.classify.languages import LineLanguages
+from attncli.classify.lines import ClassifyRunner
 from attncli.data.tables import as_rows
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.settings import HardAttention
+from attncli.render.alignment import inputs_of, linked, record_of
+from attncli.render.alignment_writers import heat_maps
+from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
+from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
+from attncli.translate.alignment import token_weights, with_alignments
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.translate.lines import by_line, translate_lines
+from attncli.translate.writers import OutputReport
 from models.core.errors import ConfigurationError
+from models.search.repeats import repetition
 from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
-    from attncli.align.pairs import Aligner
     from attncli.faithful.spans import TokenWeights
+    from attncli.task.panels import AlignedPair
     from models.core.types import Translation
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
 
-RecogniseLines = Callable[[list[Line]], list[str]]  # the language of each line of a chunk
+RecogniseLines = Callable[[Sequence[Line]], list[str]]  # the language of each line of a chunk
 
 
-class TranslateRunner:
+class TranslateRunner(RowRunner[Line, TranslatedLine]):
     """Models that translate lines. `run` is the only way to a translation."""
+
+    task = shipped = "translate"
+    doing, unit, into, options_of = "translating", "sentence", "translation", TranslateOptions
+    documents, item = "attn translate -i", Line
+    load = staticmethod(engines.open_text_models)
 
     def __init__(
         self,
-        translator: TextTranslator,
+        model: TextTranslator,
         options: TranslateOptions | None = None,
         *,
         languages: RecogniseLines | None = None,
-        names: Sequence[str] = ("",),
-        titles: Sequence[str] = (),
     ) -> None:
         """Raise ConfigurationError for tags and documents with a model of several inputs.
 
-        languages: see `translate_lines`. names: of the models of an ensemble.
-        titles: names of the models for pictures; default: `names`.
+        languages: see `translate_lines`.
         """
-        self.translator, self.options = translator, options or TranslateOptions()
-        self.languages, self.names, self.titles = languages, names, titles or names
-        if translator.inputs and (self.options.document or self.options.keep_tags):
+        self.model, self.options = model, options or TranslateOptions()
+        self.languages = languages
+        self.failing = False  # True if an output has failed a check
+        if model.inputs and (self.options.document or self.options.keep_tags):
             raise ConfigurationError(
                 f"{'a document' if self.options.document else '--keep-tags'} for a model of "
                 "several inputs",
-                f"rows of {', '.join(translator.inputs)}, separated by tabs, or JSON objects with "
+                f"rows of {', '.join(model.inputs)}, separated by tabs, or JSON objects with "
                 "these names",
                 "leave it out",
             )
 
     @classmethod
-    def open(cls, models: Sequence[Path] | None, options: TranslateOptions) -> TranslateRunner:
-        """Open a model, the ensemble of several, or the model in the box without any."""
+    def of(cls, model: TextTranslator, options: TranslateOptions) -> TranslateRunner:
+        """Return the runner of a model."""
         recognises = options.source == AUTO
         opening = replace(options, source="") if recognises else options
-        translator = engines.open_text_models(models, opening)
+        translator: TextTranslator = loading.configured("translate", model, opening)
         if options.glossary:
             terms = tuple(Term(*term) for term in options.glossary)
             translator = translator.with_glossary(Glossary(terms))
         languages = None
         if recognises:
-            opening = replace(opening, attention=HardAttention())
-            classifier = loading.open_model("classify", None, opening)  # the shipped one
-            languages = LineLanguages(classifier, translator.to)
-        titles = model_names(models or [default_model("translate")])
-        names = titles if len(titles) > 1 else [""]
-        return cls(translator, options, languages=languages, names=names, titles=titles)
+            classifier = ClassifyRunner.open(None, replace(opening, attention=HardAttention()))
+            languages = LineLanguages(classifier.model, translator.to)
+        return cls(translator, options, languages=languages)
 
     def run(
-        self,
-        chunks: Iterable[list[Line]],
-        *,
-        weights: bool = False,
-        on_batch: Callable[[int, int], None] = lambda done, total: None,
+        self, chunks: Iterable[Sequence[Line]], *, weights: bool = False
     ) -> Iterator[list[TranslatedLine]]:
         """Translate chunks of lines, or of rows; yield the results of each chunk when it is done.
 
-        weights: True adds the alignment by each model to each output. on_batch: called after each
-        batch with the number of texts of the chunk that are done, and of all its texts.
+        weights: True adds the alignment by each model to each output.
         """
-        if self.translator.inputs:
-            chunks = as_rows(chunks, self.translator.inputs, self.translator.fault)
-        return self._translated(chunks, weights, on_batch)
+        if self.model.inputs and not self.options.ordered:
+            chunks = as_rows(chunks, self.model.inputs, self.model.fault)
+        return self._translated(chunks, weights)
 
     def results(
-        self,
-        texts: Iterable[str],
-        *,
-        on_batch: Callable[[int, int], None] = lambda done, total: None,
+        self, texts: Iterable[str], *, on_batch: Callable[[int, int], None] | None = None
     ) -> list[TranslatedLine]:
         """Translate texts, or rows in the order of the model's inputs, as one chunk."""
+        self.on_batch = on_batch or self.on_batch
         lines = [Line(number, text) for number, text in enumerate(texts, 1)]
-        [found] = self._translated([lines], False, on_batch)
+        [found] = self._translated([lines], False)
         return found
 
     def _translated(
-        self, chunks: Iterable[list[Line]], weights: bool, on_batch: Callable[[int, int], None]
+        self, chunks: Iterable[Sequence[Line]], weights: bool
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
-        if self.translator.inputs:  # a row is not text
+        if self.model.inputs:  # a row is not text
             options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
         translated = partial(
             translate_lines,
-            translator=self.translator,
+            translator=self.model,
             options=options,
             aligner=self._token_weights if options.keep_tags or options.document else None,
             languages=self.languages,
-            on_batch=on_batch,
+            on_batch=self.on_batch,
         )
         found = translated(chunks) if options.verbatim else by_line(chunks, translated)
-        if not weights:
-            return found
-        from attncli.translate.alignment import with_alignments
+        if weights:
+            found = with_alignments(found, self._aligners)
+        for results in found:
+            self.failing = self.failing or any(one.checks for one in results)
+            yield results
 
-        return with_alignments(found, self._aligners)
+    def cells(self, result: TranslatedLine) -> InputCells:
+        """Return a line and its outputs: n-best lists as in Moses, links behind as in Marian."""
+        links, outputs = self.options.links, []
+        for rank, hypothesis in enumerate(result.hypotheses):
+            found = ""
+            if pair := links and result.alignments and result.alignments[rank]:
+                found = linked(pair.panels[0], 0, probabilities=False)
+            suffix = f" ||| {found}" if pair else ""
+            columns = (found,) if links else ()
+            outputs.append(OutputCells(hypothesis.text, f"{hypothesis.score:.4f}", columns, suffix))
+        missing = OutputCells(columns=("",) if links else ())
+        return InputCells(result.line.text, outputs or [missing], result.line.number)
+
+    def record(self, result: TranslatedLine) -> dict[str, Any]:
+        """Return a line with its translations; log_prob is the natural logarithm."""
+        outputs = [hypothesis_record(one) for one in result.hypotheses]
+        for one, output in zip(result.hypotheses, outputs, strict=True):
+            if found := repetition(one.text, result.line.text):
+                output["repetition"] = {"phrase": found.phrase, "count": found.times}
+        for pair, output in zip(result.alignments, outputs, strict=False):
+            units = {"source": pair.source, "target": pair.target}
+            output["alignment"] = {**units, **record_of(pair.panels[0]), **inputs_of(pair)}
+        record: dict[str, Any] = {"source": result.line.text, "hypotheses": outputs}
+        if self.model.read_mode.startswith("hard"):
+            record["read"] = self.model.read_mode
+        if result.checks:
+            record["checks"] = [check._asdict() for check in result.checks]
+        return record if result.translation else {**record, "error": result.note}
+
+    def heat_map(self, result: TranslatedLine) -> str:
+        """Return the alignment of the best output of a line."""
+        screen = current_screen()
+        return "".join(heat_maps(pair, screen) for pair in result.alignments[:1])
+
+    def drawn(self, result: TranslatedLine) -> Sequence[AlignedPair]:
+        """Return the alignment of the best output of a line."""
+        return result.alignments[:1]
+
+    def text(self, result: TranslatedLine) -> str | None:
+        """Return the best output."""
+        return result.translation and result.translation.text
+
+    def notes(self, result: TranslatedLine) -> Iterator[str]:
+        """Yield the note about a line, and what is suspicious about its best output."""
+        yield result.note
+        yield from OutputReport().messages([result])
 
     @property
     def summary(self) -> str:
@@ -140,20 +188,20 @@ class TranslateRunner:
     @cached_property
     def in_torch(self) -> tuple[Translator, ...]:
         """The models in torch, which computes attention weights; opened when they are needed."""
-        return self.translator.in_torch()
+        return self.model.in_torch()
 
     @cached_property
     def _aligners(self) -> list[Aligner]:
-        from attncli.align.pairs import aligner_of
-
         own, heads = self.options.of("align"), self.options.heads
         size = self.options.compute.batch_tokens
+        titles = [""]
+        if self.folders is not None:
+            titles = model_names(self.folders or [default_model("translate")])
+        names = titles if len(titles) > 1 else [""]
         return [
             aligner_of(model, own, name=name, model=title, heads=heads, max_batch_tokens=size)
-            for name, title, model in zip(self.names, self.titles, self.in_torch, strict=True)
+            for name, title, model in zip(names, titles, self.in_torch, strict=True)
         ]
 
     def _token_weights(self, translations: list[Translation]) -> list[TokenWeights]:
-        from attncli.translate.alignment import token_weights
-
         return token_weights(self.in_torch[0], translations)

@@ -1,8 +1,4 @@
-"""Translations as text, TSV or JSON lines: their cells and records; see docs/translate.md.
-
-Text has n-best lists as in Moses, and links after the output as in Marian. Hypotheses are sorted by
-score; log_prob is the natural logarithm of the probability.
-"""
+"""Messages about suspicious outputs: one by one, and counted if there are many."""
 
 from __future__ import annotations
 
@@ -12,71 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncli.faithful.checks import LOOP, NAMES
 from attncli.faithful.result import TranslatedLine
-from attncli.render.alignment import inputs_of, linked, record_of
-from attncli.render.rows import (
-    InputCells,
-    OutputCells,
-    RowLayout,
-    RowWriter,
-    encoded_rows,
-    hypothesis_record,
-)
 from attncli.terminal.messages import counted
 from models.search.repeats import repetition
 
-
-def rendered(outcomes: list[TranslatedLine], layout: RowLayout) -> bytes:
-    """Return the rows of some lines as UTF-8, each with the line ending of its source."""
-    return encoded_rows(outcomes, layout, WRITER)
-
-
-def _cells(outcome: TranslatedLine, layout: RowLayout) -> InputCells:
-    outputs = []
-    for rank, hypothesis in enumerate(outcome.hypotheses):
-        links = _links(outcome, rank, layout)
-        columns = (links or "",) if layout.align else ()
-        suffix = "" if links is None else f" ||| {links}"
-        outputs.append(OutputCells(hypothesis.text, f"{hypothesis.score:.4f}", columns, suffix))
-    missing = OutputCells(columns=("",) if layout.align else ())
-    return InputCells(outcome.line.text, outputs or [missing], outcome.line.number)
-
-
-def _record(outcome: TranslatedLine, layout: RowLayout) -> dict[str, object]:
-    ranks = range(len(outcome.hypotheses))
-    record: dict[str, object] = {
-        "source": outcome.line.text,
-        "hypotheses": [_hypothesis_record(outcome, rank) for rank in ranks],
-    }
-    if layout.read.startswith("hard"):
-        record["read"] = layout.read
-    if outcome.checks:
-        record["checks"] = [check._asdict() for check in outcome.checks]
-    if outcome.translation is None:
-        record["error"] = outcome.note
-    return record
-
-
-def _hypothesis_record(outcome: TranslatedLine, rank: int) -> dict[str, object]:
-    hypothesis = outcome.hypotheses[rank]
-    record = hypothesis_record(hypothesis)
-    if found := repetition(hypothesis.text, outcome.line.text):
-        record["repetition"] = {"phrase": found.phrase, "count": found.times}
-    if outcome.alignments:
-        pair = outcome.alignments[rank]
-        units = {"source": pair.source, "target": pair.target}
-        record["alignment"] = {**units, **record_of(pair.panels[0]), **inputs_of(pair)}
-    return record
-
-
-def _links(outcome: TranslatedLine, rank: int, layout: RowLayout) -> str | None:
-    """Return the links of an output; None if they are not requested, or the line is empty."""
-    if not layout.align or not outcome.alignments:
-        return None
-    return linked(outcome.alignments[rank].panels[0], 0, probabilities=False)
-
-
 TAG = re.compile(r"</?[A-Za-z][^<>]*>")  # of a text that was read without --keep-tags
-WRITER = RowWriter(_cells, _record)
 
 
 FOREIGN = "lines copied, because the model knows none of their letters"

@@ -266,34 +266,6 @@ def test_maps_of_several_images_have_files_of_their_own_or_one_page(
     assert page.endswith("</html>\n") and caption(*paths, "--format", "html")[0] == page
 
 
-@pytest.mark.parametrize(
-    "options, status, said",
-    [
-        (["-r", ".", "--picture", "maps.png"], 2, "put {name} into its name"),
-        (["a.png", "--picture", "maps.bmp"], 1, "ending in .png, .svg, .html, .npz"),
-        (["a.png", "--picture", "nowhere/maps.png"], 1, "no folder nowhere"),
-        (["a.png", "--show", "--format", "tsv"], 2, "cannot be combined with --format tsv"),
-        (["-", "--sidecar"], 2, "no place for text"),
-        (["a.png", "-s", "output.overwrite=true"], 1, "expected --sidecar"),
-        (["a.png", "-m", "nowhere"], 1, "nowhere"),
-        (["a.png", "-s", "search.method=greedy", "-n", "2"], 2, "--nbest"),
-        (["a.png", "-m", TRANSLATOR], 1, "use `attn translate`"),
-    ],
-)
-def test_wrong_usage_is_one_line(
-    caption: Run,
-    options: list[object],
-    status: int,
-    said: str,
-    photos: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(photos)
-    output, lines, found = caption(*options)
-    assert (output, found) == ("", status)
-    assert said in lines[-1]
-
-
 def test_a_file_of_results_is_whole_and_progress_is_said(
     caption: Run, photos: Path, tmp_path: Path
 ) -> None:

@@ -62,7 +62,7 @@ def ask(served: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Return a function that asks a service with these models."""
     testing = pytest.importorskip("starlette.testclient")
     from attncli.serve.app import application
-    from attncli.serve.catalogue import ServeOptions
+    from attncli.serve.options import ServeOptions
     from attncli.serve.service import Service
 
     monkeypatch.setenv("ATTN_MODELS", str(served))

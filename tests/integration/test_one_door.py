@@ -1,23 +1,27 @@
-"""One door: a text has one translation, whichever command, program or service asks for it.
+"""One door: an input has one output, whichever command, program or service asks for it.
 
 Asking for more (scores, alternatives, attention, an explanation) never changes the first output.
+The contract holds for every task with a runner; a new task needs a case here.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import pytest
 from PIL import Image
 
 import attncli
-from attncli.serve.models import CaptionJob, ClassifyJob, ServedModel
+from attncli.data import tones
+from attncli.data.grammar import generate
+from attncli.data.named_files import ImageFile
+from attncli.interface.bulk import BatchMapper
+from attncli.serve.models import Job, ServedModel
+from attncli.task.table import RUNNERS, find_runner
 from attncli.translate.dev import DevTexts
 from models.networks.bundle import read
 from models.storage.installed import BOX, is_bundle
@@ -38,145 +42,99 @@ TEXTS = [
     "- Good morning",
     "I have 3,500 books, e.g. about Zo\u00eb and Ma\u0308x.",
 ]
-FEW = [TEXTS[n] for n in (0, 1, 4, 5, 6, 10)]  # that are not copied; pictures and so on of all
-TASK = ("--to", "de", "--device", "cpu")
-Serve = Callable[..., Any]
+FEW = [0, 1, 4, 5, 6, 10]  # that are not copied
+Ask = Callable[..., Any]
 
 pytestmark = pytest.mark.skipif(not is_bundle(BOX / "everyday"), reason="not in the box")
 
 
+class Case(NamedTuple):
+    """A task with its model and its inputs."""
+
+    task: str
+    model: Path
+    items: list[Any]  # lines, pairs with a tab between them, or files in one folder
+    first: Callable[[dict[str, Any]], str]  # the best output in a record of JSON lines
+    more: tuple[str, ...] = ()  # options that ask for more
+    words: tuple[str, ...] = ()  # options that are always given
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return "-m", str(self.model), *self.words, "--device", "cpu"
+
+    def outputs(self, attn: Attn, *more: str, items: list[Any] | None = None) -> list[str]:
+        """Return the rows of the command, which reads lines from a pipe."""
+        given = self.items if items is None else items
+        command = (self.task, *self.options, *more)
+        if find_runner(self.task).files:
+            rows = lines(attn(*command, *given).out)
+            return rows if more or len(given) == 1 else [row.partition("\t")[2] for row in rows]
+        return lines(attn(*command, given="".join(f"{one}\n" for one in given)).out)
+
+    def file(self, folder: Path) -> Path:
+        """Return the inputs as a file of lines, or the folder of the files."""
+        if find_runner(self.task).files:
+            return Path(self.items[0]).parent
+        (folder / "in.txt").write_text("".join(f"{one}\n" for one in self.items), "utf-8")
+        return folder / "in.txt"
+
+
 @pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("door") / "texts.txt"
-    path.write_text("".join(f"{text}\n" for text in TEXTS), "utf-8")
-    return path
+def cases(
+    tmp_path_factory: pytest.TempPathFactory,
+    toy_classifier: Path,
+    soft_captioner: Path,
+    tiny_bundle: Path,
+) -> dict[str, Case]:
+    pytest.importorskip("soundfile")
+    from tests.attncli.tasks.transcribe.conftest import save_random, tokenizer_of_tones
+
+    speech, sounds = tmp_path_factory.mktemp("speech"), tmp_path_factory.mktemp("sounds")
+    save_random("listen-attend-spell-nano", tokenizer_of_tones(), speech)
+    for number, melody in enumerate(tones.split(12, 4, 0, seed=1).dev):
+        (sounds / f"{number}.wav").write_bytes(melody.wav)
+    pairs = [f"{pair.source}\t{pair.target}" for pair in generate(6)]
+    jsonl, to = "--format jsonl", ("--to", "de")
+    found = (
+        Case(
+            "translate",
+            BOX / "everyday",
+            TEXTS,
+            lambda record: record["hypotheses"][0]["text"],
+            (f"{jsonl} --nbest 3", f"{jsonl} --align", f"{jsonl} --nbest 10", "--show"),
+            to,
+        ),
+        Case("classify", toy_classifier, TEXTS, label, (jsonl, f"{jsonl} -n 2", "--show")),
+        Case(
+            "caption",
+            soft_captioner,
+            pictures(tmp_path_factory.mktemp("images")),
+            lambda record: record["caption"],
+            (f"{jsonl} -n 7", "--show"),
+        ),
+        Case(
+            "transcribe",
+            speech,
+            sorted(sounds.iterdir()),
+            lambda record: record["text"],
+            (jsonl, f"{jsonl} --align", "--show"),
+        ),
+        Case(
+            "align",
+            tiny_bundle,
+            pairs,
+            lambda record: " ".join(f"{i}-{j}" for i, j in record["links"]),
+            (jsonl,),
+        ),
+    )
+    return {case.task: case for case in found}
 
 
-@pytest.fixture
-def plain(attn: Attn, texts: Path) -> list[str]:
-    """Return the outputs of `attn translate` for the lines of a file."""
-    return lines(attn("translate", *TASK, "-i", texts).out)
-
-
-@pytest.fixture(scope="module")
-def ask() -> Iterator[Serve]:
-    """Return a function that asks a service."""
-    testing = pytest.importorskip("starlette.testclient")
-    from attncli.serve.app import application
-    from attncli.serve.catalogue import ServeOptions
-    from attncli.serve.service import Service
-
-    service = Service(ServeOptions(threads=1))
-    client = testing.TestClient(application(service), base_url="http://127.0.0.1")
-    yield lambda **given: client.post("/translate", json={**given, "target": "de"}).json()
-    service.close()
-
-
-def lines(out: str) -> list[str]:
-    return out.split("\n")[:-1]
-
-
-@cache
-def everyday() -> Any:
-    return attncli.load("everyday")
-
-
-def test_arguments_and_a_pipe_give_the_outputs_of_a_file(attn: Attn, plain: list[str]) -> None:
-    given = "".join(f"{text}\n" for text in TEXTS)
-    assert lines(attn("translate", *TASK, given=given).out) == plain
-    for text, output in zip(TEXTS, plain, strict=True):
-        if text:
-            assert lines(attn("translate", *TASK, "--", text).out) == [output]
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        ("--format", "jsonl", "--nbest", "3"),
-        ("--format", "jsonl", "--align"),
-        ("--format", "jsonl", "--nbest", "10"),
-        ("--show",),
-    ],
-    ids=" ".join,
-)
-def test_asking_for_more_does_not_change_the_first_output(
-    more: tuple[str, ...], attn: Attn, texts: Path, plain: list[str]
-) -> None:
-    found = attn("translate", *TASK, "-i", texts, *more).out.splitlines()
-    if "jsonl" in more:
-        assert [json.loads(line)["hypotheses"][0]["text"] for line in found] == plain
-    else:
-        assert [line for line in found if line in plain and line] == list(filter(None, plain))
-
-
-def test_python_gives_the_outputs_of_the_command(plain: list[str]) -> None:
-    model = everyday()
-    assert [found.text for found in model.translate(TEXTS, to="de")] == plain
-    assert [model.translate(text, to="de").text for text in TEXTS] == plain
-    results = model.translate(TEXTS, to="de", search=replace(model.search, nbest=8))
-    assert [found.text for found in results] == plain
-    assert len(results[0].hypotheses) == 8
-
-
-def test_evaluation_scores_the_outputs_of_the_command(
-    attn: Attn, texts: Path, tmp_path: Path, plain: list[str]
-) -> None:
-    attn("evaluate", *TASK, "--save", tmp_path / "out", texts, texts)
-    assert lines((tmp_path / "out").read_text("utf-8")) == plain
-
-
-def test_an_explanation_is_that_of_the_output_of_the_command(
-    attn: Attn, tmp_path: Path, plain: list[str]
-) -> None:
-    (tmp_path / "few").write_text("".join(f"{text}\n" for text in FEW), "utf-8")
-    options = ("--method", "attention", "-i", tmp_path / "few")
-    out = attn("explain", *TASK, *options).out
-    shown = [
-        line.partition("  ")[2] for line in out.splitlines() if line.partition("  ")[0].isdigit()
-    ]
-    assert [text.strip() for text in shown] == [plain[TEXTS.index(text)].strip() for text in FEW]
-
-
-@pytest.mark.usefixtures("no_workers")
-def test_a_bulk_job_gives_the_outputs_of_the_command(
-    attn: Attn, texts: Path, tmp_path: Path, plain: list[str]
-) -> None:
-    attn("bulk", texts, tmp_path / "out.txt", "--", "translate", "--to", "de")
-    assert lines((tmp_path / "out.txt").read_text("utf-8")) == plain
-
-
-@pytest.mark.parametrize("more", [{}, {"alternatives": 8}, {"alignments": True}, {"heads": True}])
-def test_the_service_gives_the_outputs_of_the_command(
-    more: dict[str, Any], ask: Serve, plain: list[str]
-) -> None:
-    answer = ask(q=TEXTS, source="en", **more)
-    assert answer["translatedText"] == plain
-
-
-def test_a_dev_set_is_scored_by_the_outputs_of_the_command(
-    attn: Attn, texts: Path, tiny_bundle: Path
-) -> None:
-    options = ("translate", "--device", "cpu", "-m", tiny_bundle, "-i", texts)
-    dev = DevTexts(TEXTS, [TEXTS])
-    outputs = dev.outputs(read(tiny_bundle), "cpu", lambda share: None)
-    assert outputs == lines(attn(*options).out)
-    shown = dev.samples(read(tiny_bundle), "cpu", len(TEXTS))
-    assert [one.output for one in shown] == [out for out in outputs if out]
-
-
-def test_html_has_the_outputs_of_the_lines(ask: Serve, plain: list[str]) -> None:
-    for text in (TEXTS[0], TEXTS[6], TEXTS[11]):
-        answer = ask(q=f"<p>{text}</p>", source="en", format="html", alternatives=2)
-        assert answer["translatedText"] == f"<p>{plain[TEXTS.index(text)]}</p>"
-
-
-@pytest.fixture
-def pictures(tmp_path: Path) -> list[Path]:
-    """Return images of several formats; a JPEG that is rotated, and one that is much too large."""
-    paths = [tmp_path / "images" / name for name in ("a.png", "b.jpg", "large.jpg", "grey.gif")]
-    paths[0].parent.mkdir()
+def pictures(folder: Path) -> list[Path]:
+    """Write images of several formats; a JPEG that is rotated, and one that is much too large."""
     rng = numpy.random.default_rng(1)
-    for path, size in zip(paths, (40, 60, 700, 33), strict=True):
+    paths = [folder / name for name in ("a.png", "b.jpg", "grey.gif", "large.jpg")]
+    for path, size in zip(paths, (40, 60, 33, 700), strict=True):
         squares = Image.fromarray(rng.integers(0, 255, (5, 7, 3), numpy.uint8))
         picture = squares.resize((size * 4 // 3, size), Image.Resampling.BICUBIC)
         exif = Image.Exif()
@@ -185,68 +143,172 @@ def pictures(tmp_path: Path) -> list[Path]:
     return paths
 
 
+def label(record: dict[str, Any]) -> str:
+    return str(record["labels"][0]["label"]) if record["labels"] else ""
+
+
+def lines(out: str) -> list[str]:
+    return out.split("\n")[:-1]
+
+
+@pytest.fixture(params=RUNNERS)
+def case(request: pytest.FixtureRequest, cases: dict[str, Case]) -> Case:
+    return cases[request.param]
+
+
+@pytest.fixture
+def plain(case: Case, attn: Attn) -> list[str]:
+    found = case.outputs(attn)
+    assert len(found) == len(case.items) and len({*found}) > 1
+    return found
+
+
 @pytest.mark.usefixtures("no_workers")
-def test_an_image_has_one_caption(
-    attn: Attn, pictures: list[Path], soft_captioner: Path, tmp_path: Path
+def test_an_input_alone_from_a_file_and_in_bulk_has_the_output_that_it_has_with_others(
+    case: Case, plain: list[str], attn: Attn, tmp_path: Path
 ) -> None:
-    folder = pictures[0].parent
-    options = ("--device", "cpu", "-m", soft_captioner)
-    expected = [attn("caption", *options, path).out for path in pictures]
-    assert len({*expected}) > 1
-    table = lines(attn("caption", *options, *pictures).out)
-    assert [row.partition("\t")[2] + "\n" for row in table] == expected
-    out = attn("caption", *options, "--format", "jsonl", "-n", "7", *pictures)
-    assert [json.loads(row)["caption"] + "\n" for row in lines(out.out)] == expected
-    model: Any = attncli.load(soft_captioner)
-    for given in (pictures, [*map(str, pictures)], [path.read_bytes() for path in pictures]):
-        assert [found.text + "\n" for found in model.caption(given)] == expected
-    pil = [Image.open(path) for path in pictures if path.stem != "large"]
-    assert [found.text + "\n" for found in model.caption(pil)] == [expected[n] for n in (0, 1, 3)]
-    served = CaptionJob(nbest=7).run(
-        ServedModel(soft_captioner), [p.read_bytes() for p in pictures]
+    for number in range(min(5, len(plain))):
+        assert case.outputs(attn, items=[case.items[number]]) == [plain[number]]
+    given, out, files = case.file(tmp_path), tmp_path / "out", find_runner(case.task).files
+    option = (
+        ("-r",) if case.task == "caption" else ("-i",) * (case.task not in ("align", "transcribe"))
     )
-    assert [found.caption + "\n" for found in served] == expected
-    (tmp_path / "gold.tsv").write_text("".join(f"{p.name}\ta dog\n" for p in pictures))
-    save = ("--images", folder, "--save", tmp_path / "saved", tmp_path / "gold.tsv")
-    attn("evaluate", "captions", *options, *save)
-    saved = lines((tmp_path / "saved").read_text("utf-8"))
-    assert [row.partition("\t")[2] + "\n" for row in saved] == expected
-    explained = attn("explain", *options, "--method", "attention", *pictures).out
-    assert [
-        line.split("  ")[2] + "\n" for line in lines(explained) if line[:1].isdigit()
-    ] == expected
-    attn("bulk", folder, tmp_path / "bulk.tsv", "--", "caption", "-m", soft_captioner)
-    rows = dict(row.split("\t") for row in lines((tmp_path / "bulk.tsv").read_text("utf-8")))
-    assert [rows[str(path)] + "\n" for path in pictures] == expected
+    found = lines(attn(case.task, *case.options, *option, given).out)
+    attn("bulk", "--shard", "3", given, out, "--", case.task, *case.options)
+    assert lines(out.read_text("utf-8")) == found
+    assert [row.partition("\t")[2] for row in found] == plain if files else found == plain
 
 
-@pytest.mark.usefixtures("no_workers")
-def test_a_text_has_one_label(
-    attn: Attn, texts: Path, toy_classifier: Path, tmp_path: Path
+def test_asking_for_more_does_not_change_the_first_output(
+    case: Case, plain: list[str], attn: Attn
 ) -> None:
-    options = ("--device", "cpu", "-m", toy_classifier)
-    expected = lines(attn("classify", *options, "-i", texts).out)
-    for more in (("--format", "jsonl"), ("--format", "jsonl", "-n", "2")):
-        rows = lines(attn("classify", *options, "-i", texts, *more).out)
-        assert [_label(json.loads(row)) for row in rows] == expected
-    model: Any = attncli.load(toy_classifier)
-    assert [found.label for found in model.classify(TEXTS)] == expected
-    assert [model.classify(text, attention=False).label for text in TEXTS] == expected
-    served = ClassifyJob(nbest=2, attention=True).run(ServedModel(toy_classifier), TEXTS)
-    assert [found.result.label if found.result else "" for found in served] == expected
-    (tmp_path / "gold.tsv").write_text("".join(f"colour\t{t}\n" for t in TEXTS if t), "utf-8")
-    saved = tmp_path / "saved"
-    attn("evaluate", "labels", *options, "--save", saved, tmp_path / "gold.tsv")
-    assert lines(saved.read_text("utf-8")) == list(filter(None, expected))
-    attn("bulk", texts, tmp_path / "out.txt", "--", "classify", "-m", toy_classifier)
-    assert lines((tmp_path / "out.txt").read_text("utf-8")) == expected
+    for more in map(str.split, case.more):
+        found = case.outputs(attn, *more)
+        if "jsonl" in more:
+            assert [case.first(json.loads(row)) for row in found] == plain
+        else:
+            rows = [row.rpartition("\t")[2] for row in found]
+            assert [row for row in rows if row in plain and row] == list(filter(None, plain))
 
 
-def test_python_names_the_languages_that_the_command_names(attn: Attn, texts: Path) -> None:
+def test_python_and_tables_have_the_outputs_of_the_command(case: Case, plain: list[str]) -> None:
+    model: Any = attncli.load(case.model)
+    columns = {"text": [*map(str, case.items)]}
+    if case.task == "align":
+        pairs = [one.split("\t") for one in case.items]
+        columns = {"text": [one for one, _ in pairs], "target": [other for _, other in pairs]}
+    target = "target" if "target" in columns else ""
+    mapper = BatchMapper([case.task, *case.options], target=target)
+    assert list(mapper(columns)[mapper.into]) == plain
+    if case.task == "align":
+        found = [
+            " ".join(f"{i}-{j}" for i, j in sorted(one.links))
+            for one in model.align(*map(list, columns.values()))
+        ]
+    elif case.task == "translate":
+        found = [one.text for one in model.translate(case.items, to="de")]
+        assert [model.translate(case.items[n], to="de").text for n in FEW] == [
+            plain[n] for n in FEW
+        ]
+    elif case.task == "classify":
+        found = [one.label for one in model.classify(case.items)]
+    elif case.task == "caption":
+        found = [one.text for one in model.caption(case.items)]
+        pil = [Image.open(path) for path in case.items[:3]]
+        assert [one.text for one in model.caption(pil)] == plain[:3]
+        content = [path.read_bytes() for path in case.items]
+        assert [one.text for one in model.caption(content)] == plain
+    else:
+        found = [model.transcribe(path).text for path in case.items]
+    assert found == plain
+
+
+def test_the_jobs_of_the_service_have_the_outputs_of_the_command(
+    case: Case, plain: list[str]
+) -> None:
+    more: dict[str, Any] = {} if case.task in ("align", "transcribe") else {"nbest": 3}
+    to = "de" if case.task == "translate" else ""
+    job = Job.of(case.task, weights=case.task != "align", to=to, **more)
+    items, served = case.items, ServedModel(case.model)
+    if find_runner(case.task).files:
+        items = [ImageFile("a file", path.read_bytes()) for path in items]
+    runner = find_runner(case.task).of(served.model, job.options)
+    assert [runner.text(found) for found in job.run(served, items)] == plain
+
+
+def test_evaluation_scores_the_outputs_of_the_command(
+    case: Case, plain: list[str], attn: Attn, tmp_path: Path
+) -> None:
+    gold, given, saved = tmp_path / "gold.tsv", case.file(tmp_path), tmp_path / "saved"
+    names = [Path(str(one)).name for one in case.items]
+    gold.write_text("".join(f"{name}\ta dog\n" for name in names if name), "utf-8")
+    words: dict[str, tuple[object, ...]] = {
+        "translate": (given, given),
+        "classify": ("labels", tmp_path / "labels.tsv"),
+        "caption": ("captions", gold, "--images", given),
+        "transcribe": ("transcripts", gold, "--audio", given),
+    }
+    if case.task not in words:
+        pytest.skip("links are not saved")
+    texts = [one for one in TEXTS if one]
+    (tmp_path / "labels.tsv").write_text("".join(f"colour\t{one}\n" for one in texts), "utf-8")
+    attn("evaluate", *words[case.task], *case.options, "--save", saved)
+    found = [row.rpartition("\t")[2] for row in lines(saved.read_text("utf-8"))]
+    assert found == (list(filter(None, plain)) if case.task == "classify" else plain)
+
+
+def test_an_explanation_is_that_of_the_output_of_the_command(
+    case: Case, plain: list[str], attn: Attn, tmp_path: Path
+) -> None:
+    if case.task == "align":
+        pytest.skip("links are not explained")
+    few = [n for n in (FEW if case.task == "translate" else range(3)) if plain[n]]
+    (tmp_path / "few").write_text("".join(f"{case.items[n]}\n" for n in few), "utf-8")
+    options = ("--method", "attention", "-i", tmp_path / "few")
+    rows = attn("explain", *case.options, *options).out.splitlines()
+    shown = [row.partition("  ") for row in rows if row.partition("  ")[0].isdigit()]
+    found = [text.rpartition("  ")[2] if case.task == "caption" else text for _, _, text in shown]
+    assert [text.strip() for text in found] == [plain[n].strip() for n in few]
+
+
+@pytest.fixture(scope="module")
+def ask() -> Iterator[Ask]:
+    """Return a function that asks a service."""
+    testing = pytest.importorskip("starlette.testclient")
+    from attncli.serve.app import application
+    from attncli.serve.options import ServeOptions
+    from attncli.serve.service import Service
+
+    service = Service(ServeOptions(threads=1))
+    client = testing.TestClient(application(service), base_url="http://127.0.0.1")
+    yield lambda **given: client.post("/translate", json={**given, "target": "de"}).json()
+    service.close()
+
+
+@pytest.mark.parametrize("case", ["translate"], indirect=True)
+@pytest.mark.parametrize("more", [{}, {"alternatives": 8}, {"alignments": True}, {"heads": True}])
+def test_the_service_gives_the_outputs_of_the_command(
+    more: dict[str, Any], ask: Ask, plain: list[str]
+) -> None:
+    assert ask(q=TEXTS, source="en", **more)["translatedText"] == plain
+    if not more:
+        for n in (0, 6, 11):
+            answer = ask(q=f"<p>{TEXTS[n]}</p>", source="en", format="html", alternatives=2)
+            assert answer["translatedText"] == f"<p>{plain[n]}</p>"
+
+
+def test_a_dev_set_is_scored_by_the_outputs_of_the_command(attn: Attn, tiny_bundle: Path) -> None:
+    outputs = DevTexts(TEXTS, [TEXTS]).outputs(read(tiny_bundle), "cpu", lambda share: None)
+    given = "".join(f"{text}\n" for text in TEXTS)
+    assert outputs == lines(
+        attn("translate", "-m", tiny_bundle, "--device", "cpu", given=given).out
+    )
+    shown = DevTexts(TEXTS, [TEXTS]).samples(read(tiny_bundle), "cpu", len(TEXTS))
+    assert [one.output for one in shown] == [out for out in outputs if out]
+
+
+def test_python_names_the_languages_that_the_command_names(attn: Attn) -> None:
     model: Any = attncli.load("languages")
-    expected = lines(attn("classify", "--device", "cpu", "-i", texts).out)
+    given = "".join(f"{text}\n" for text in TEXTS)
+    expected = lines(attn("classify", "--device", "cpu", given=given).out)
     assert [found.label for found in model.classify(TEXTS)] == expected
-
-
-def _label(record: dict[str, Any]) -> str:
-    return record["labels"][0]["label"] if record["labels"] else ""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attncli.bulk import work
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import Shard, ShardResult, ShardWorker
+from attncli.jobs import bulk_work
+from attncli.jobs.bulk_job import BulkJob
+from attncli.jobs.bulk_shards import Shard, ShardResult, ShardWorker
 from attncli.shell import app
 
 
 def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Iterator[ShardResult]:
-    """Yield the part of each shard, as attncli.bulk.work does."""
+    """Yield the part of each shard, as attncli.jobs.bulk_work does."""
     yield from map(ShardWorker(job).part, shards)
 
 
 if __name__ == "__main__":
-    work.process = process  # type: ignore[assignment]
+    bulk_work.process = process  # type: ignore[assignment]
     app.main()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -16,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from attncli.bulk import run, work
-from attncli.bulk.job import BulkJob, results_of
-from attncli.bulk.run import part_name, read_part, write_part
-from attncli.bulk.shards import Shard, ShardResult
 from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
+from attncli.faithful.result import Line
+from attncli.jobs import bulk_run, bulk_work
+from attncli.jobs.bulk_job import BulkJob, chunk_results
+from attncli.jobs.bulk_run import part_name, read_part, write_part
+from attncli.jobs.bulk_shards import Shard, ShardResult
 from attncli.shell import app
 from models.core.errors import ResourceError
 from tests.attncli.bulk import in_process
@@ -68,21 +68,6 @@ def test_the_output_is_that_of_one_process(
     assert not (tmp_path / "out.bulk" / "parts").exists()
 
 
-@pytest.mark.parametrize("options", [["--format", "jsonl"], ["-n", "2"], ["--scores"]])
-def test_every_format_has_the_rows_of_one_process(
-    options: list[str], source: Path, tiny_bundle: Path, tmp_path: Path
-) -> None:
-    one, out = tmp_path / "one", tmp_path / "out"
-    app.run(["translate", "-m", str(tiny_bundle), "-i", str(source), "-o", str(one), *options])
-    assert bulk(source, out, "translate", "-m", tiny_bundle, *options) == 1
-    assert numbers_rounded(out.read_text()) == numbers_rounded(one.read_text())
-
-
-def numbers_rounded(rows: str) -> str:
-    """Return rows with scores of three digits: batches of other sizes round differently."""
-    return re.sub(r"-?\d+\.\d+(e-\d+)?", lambda found: f"{float(found[0]):.3f}", rows)
-
-
 def test_folders_are_mirrored_without_compression(
     source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
 ) -> None:
@@ -98,35 +83,13 @@ def test_folders_are_mirrored_without_compression(
     assert (tmp_path / "out.bulk" / "errors.jsonl").read_text().count("\n") == 2
 
 
-def test_labels_captions_and_links_are_those_of_their_commands(
-    toy_classifier: Path, soft_captioner: Path, tiny_bundle: Path, photos: Path, tmp_path: Path
-) -> None:
-    (photos / "bad.jpg").write_bytes(b"no image")
-    lines, pairs = tmp_path / "lines", tmp_path / "pairs"
-    lines.write_text("".join(f"{pair.source}\n" for pair in generate(20)))
-    rows = "".join(f"{pair.source}\t{pair.target}\n" for pair in generate(20))
-    pairs.write_text(f"{rows}alone\n")
-    one, out = tmp_path / "one.txt", tmp_path / "out"
-    for task, model, given, single, options, status in (
-        ("classify", toy_classifier, lines, ["-i", lines], [], 0),
-        ("caption", soft_captioner, photos, ["-r", photos], ["--scores"], 1),
-        ("align", tiny_bundle, pairs, [pairs], [], 1),
-    ):
-        words = [task, "-m", model, *single, "-o", one, *options]
-        assert app.run([*map(str, words)]) == status
-        assert bulk(given, out, task, "-m", model, *options) == status
-        assert out.read_bytes() == one.read_bytes(), task
-        errors = (tmp_path / "out.bulk" / "errors.jsonl").read_text().splitlines()
-        assert len(errors) == status
-
-
 def test_a_finished_job_is_not_repeated(
     source: Path, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     with monkeypatch.context() as context:
-        context.setattr(work, "process", None)  # a call would fail
+        context.setattr(bulk_work, "process", None)  # a call would fail
         assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     out.write_bytes(b"changed")
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
@@ -149,10 +112,10 @@ def test_finished_parts_are_not_processed_again(
         write_part(path, part)
         written.append(part.number)
 
-    monkeypatch.setattr(run, "write_part", limited)
+    monkeypatch.setattr(bulk_run, "write_part", limited)
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert not out.exists()
-    monkeypatch.setattr(run, "write_part", write_part)
+    monkeypatch.setattr(bulk_run, "write_part", write_part)
     seen: list[int] = []
 
     def watched(*job: Any) -> Iterator[ShardResult]:
@@ -160,7 +123,7 @@ def test_finished_parts_are_not_processed_again(
             seen.append(part.number)
             yield part
 
-    monkeypatch.setattr(work, "process", watched)
+    monkeypatch.setattr(bulk_work, "process", watched)
     assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
     assert out.read_bytes() == expected
     assert sorted([*seen, *written]) == list(range(6))
@@ -207,23 +170,21 @@ def test_a_broken_job_loses_nothing(
 
 
 class Uppercase:
-    """A task that fails on a word, and on more than one record with it."""
+    """A runner that fails on a word, and on more than one record with it."""
 
-    def run(self, records: list[str]) -> list[str]:
-        if "bad" in records:
-            raise RuntimeError("out of memory")
-        return [record.upper() for record in records]
-
-    def failed(self, record: str, error: str) -> str:
-        return f"{record}: {error}"
+    def run(self, chunks: list[list[Line]]) -> Iterator[list[str]]:
+        for records in chunks:
+            if any(record.text == "bad" and not record.fault for record in records):
+                raise RuntimeError("out of memory")
+            yield [record.fault or record.text.upper() for record in records]
 
 
 def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:
     task: Any = Uppercase()
-    found = results_of(task, ["a", "bad", "b"])
-    assert found == ["A", "bad: RuntimeError: out of memory", "B"]
+    found = chunk_results(task, [Line(1, "a"), Line(2, "bad"), Line(3, "b")])
+    assert found == ["A", "not processed (RuntimeError: out of memory)", "B"]
     with pytest.raises(RuntimeError, match="out of memory"):
-        results_of(task, ["bad", "bad"])
+        chunk_results(task, [Line(1, "bad"), Line(2, "bad")])
 
 
 def test_a_mistake_that_a_worker_finds_is_one_line(

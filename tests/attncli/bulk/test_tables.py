@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.bulk import BatchMapper
+from attncli.interface.bulk import BatchMapper
 from attncli.shell import app
 from attncli.translate.runner import TranslateRunner
-from models.core.errors import ModelError
 from models.engines.translator import Translator
 
 TEXTS = ["The dog sees a house.", "", "The old cat sleeps.", "A girl reads."]
@@ -58,20 +57,13 @@ def test_pairs_of_two_fields_are_aligned(tiny_bundle: Path, tmp_path: Path) -> N
 
 
 def test_a_batch_gets_a_column_of_results(
-    toy_classifier: Path, tiny_bundle: Path, soft_captioner: Path, photos: Path, expected: list[str]
+    tiny_bundle: Path, soft_captioner: Path, photos: Path, expected: list[str]
 ) -> None:
     mapper = BatchMapper(["translate", "-m", str(tiny_bundle)])
     found = mapper({"text": numpy.array(TEXTS), "id": numpy.arange(4)})
     assert list(found["translation"]) == expected and list(found["id"]) == [0, 1, 2, 3]
     assert isinstance(found["translation"], numpy.ndarray)
-    words = ["classify", "-m", str(toy_classifier)]
-    labels = BatchMapper(words, into="kind")({"text": list(TEXTS)})
-    assert len(labels["kind"]) == 4 and labels["kind_error"] == [""] * 4
     content = (photos / "a.png").read_bytes()
-    captions = BatchMapper(["caption", "-m", str(soft_captioner)], column="image")
+    captions = BatchMapper(["caption", "-m", str(soft_captioner)], column="image", into="said")
     found = captions({"image": [content, b"none"]})
-    assert found["caption"][0] and "not a readable image" in found["caption_error"][1]
-    aligner = BatchMapper(["align", "-m", str(tiny_bundle)], column="en", target="de")
-    assert aligner({"en": ["The dog."], "de": ["Der Hund."]})["links"]
-    with pytest.raises(ModelError, match="unknown task"):
-        BatchMapper(["transalte"])
+    assert found["said"][0] and "not a readable image" in found["said_error"][1]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from attncli.caption.evaluate_command import evaluate_captions
 from attncli.commands.compare import ComparedData, base_config
 from attncli.jobs import compare
 from attncli.jobs.compare import check_all
@@ -18,7 +17,7 @@ from attncli.shell import app
 from attncli.training.configuration import run_config
 from models.core.errors import ModelError
 from models.networks.bundle import read
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.training.small import after
 from tests.attncli.training.small import run as train
 from tests.attncli.training.small_captions import SMALL, Files, small_config
@@ -60,10 +59,10 @@ def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, 
     made = [json.loads(path.read_text()) for path in out.rglob("made.json")]
     assert len(made) == 4 and len({str(each["dev"]) for each in made}) == 1  # for every seed
     model = out / "soft" / "seed-2"
-    [found], _ = evaluate_captions(files.dev, models=[model], images=files.images)
-    values = {score.name: score.value for score in found.scores}
-    assert values["CIDEr-D"] == pytest.approx(float(rows[2]["test_cider"]))
-    assert values["BLEU-4"] == pytest.approx(float(rows[2]["test_bleu4"]))
+    task = ("captions", files.dev, "-m", model, "--images", files.images)
+    [found] = evaluated(attn, *task).values()
+    assert found["scores"]["CIDEr-D"]["score"] == pytest.approx(float(rows[2]["test_cider"]))
+    assert found["scores"]["BLEU-4"]["score"] == pytest.approx(float(rows[2]["test_bleu4"]))
 
 
 def test_a_comparison_stopped_anywhere_ends_as_an_unbroken_one(

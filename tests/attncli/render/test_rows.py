@@ -3,54 +3,48 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from attncli.render.rows import InputCells, OutputCells, RowWriter, columns, wrapped
-from attncli.render.rows import RowLayout as Layout
+from attncli.options.settings import Options
+from attncli.render.rows import InputCells, OutputCells, RowRunner, columns, wrapped
 
 
-def cells(text: str, layout: Layout) -> InputCells:
+def cells(text: str) -> InputCells:
     """Return two outputs for a text, and one without content for an empty text."""
     outputs = [OutputCells(f"{text}\t{n}\n", f"0.{n}", ("more",)) for n in (1, 2) if text]
     return InputCells(text, outputs or [OutputCells(columns=("",))], number=3)
 
 
-WRITER: RowWriter[str] = RowWriter(cells, lambda text, layout: {"text": text})
-
-
-@pytest.mark.parametrize(
-    ("layout", "expected"),
-    [
-        (Layout(), ["a\t1 "]),
-        (Layout(scores=True), ["0.1\ta\t1 "]),
-        (Layout(nbest=True), ["2 ||| a\t1  ||| 0.1", "2 ||| a\t2  ||| 0.2"]),
-        (Layout("tsv"), ["a\ta 1 \t0.1\tmore", "a\ta 2 \t0.2\tmore"]),
-    ],
-)
-def test_each_output_is_one_row(layout: Layout, expected: list[str]) -> None:
-    assert list(WRITER.rows("a", layout)) == expected
-
-
-@pytest.mark.parametrize(
-    "layout",
-    [Layout(f, n, s) for f in ("text", "tsv") for n in (False, True) for s in (False, True)],
-)
-def test_an_input_without_outputs_keeps_its_row_and_columns(layout: Layout) -> None:
-    (row,) = WRITER.rows("", layout)
-    (full, *_) = WRITER.rows("a", layout)
-    for separator in ("\t", " ||| ") if layout.format == "tsv" else (" ||| ",):
-        assert row.count(separator) == full.count(separator)
-
-
-def test_a_record_is_one_line_of_json_and_a_format_of_the_task_comes_first() -> None:
-    (row,) = WRITER.rows("a\nb", Layout("jsonl"))
-    assert json.loads(row) == {"text": "a\nb"} and "\n" not in row
-    own: RowWriter[str] = RowWriter(
-        cells, WRITER.record, {"text": lambda text, layout: [text.upper()]}
+def lines(text: str, format: str = "text", nbest: bool = False, scores: bool = False) -> list[str]:
+    runner: Any = SimpleNamespace(
+        options=Options(format=format, with_scores=scores),
+        several=nbest,
+        cells=cells,
+        record=lambda text: {"text": text},
     )
-    assert list(own.rows("a", Layout())) == ["A"]
-    assert list(own.rows("a", Layout("tsv"))) == list(WRITER.rows("a", Layout("tsv")))
+    return list(RowRunner.lines(runner, text))
+
+
+def test_each_output_is_one_row() -> None:
+    assert lines("a") == ["a\t1 "]
+    assert lines("a", scores=True) == ["0.1\ta\t1 "]
+    assert lines("a", nbest=True) == ["2 ||| a\t1  ||| 0.1", "2 ||| a\t2  ||| 0.2"]
+    assert lines("a", "tsv") == ["a\ta 1 \t0.1\tmore", "a\ta 2 \t0.2\tmore"]
+    assert json.loads(*lines("a\nb", "jsonl")) == {"text": "a\nb"}
+
+
+@pytest.mark.parametrize("format", ["text", "tsv"])
+@pytest.mark.parametrize("nbest", [False, True])
+@pytest.mark.parametrize("scores", [False, True])
+def test_an_input_without_outputs_keeps_its_row_and_columns(
+    format: str, nbest: bool, scores: bool
+) -> None:
+    (row,), (full, *_) = (lines(text, format, nbest, scores) for text in ("", "a"))
+    for separator in ("\t", " ||| ") if format == "tsv" else (" ||| ",):
+        assert row.count(separator) == full.count(separator)
 
 
 def test_long_lines_of_a_table_continue_below_the_second_column() -> None:

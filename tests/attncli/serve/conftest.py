@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from attncli.serve import app
+from attncli.serve import process
 from attncli.serve.app import application
-from attncli.serve.catalogue import ServeOptions
+from attncli.serve.options import ServeOptions
 from attncli.serve.service import Service
 from models.storage.installed import BOX, is_bundle
 
@@ -33,18 +33,18 @@ def box() -> None:
 def running(options: ServeOptions) -> Iterator[str]:
     """Run a service in a thread at a free port; yield its address."""
     service = Service(options)
-    listening = app._listening(options)
+    listening = process._listening(options)
     port = listening.getsockname()[1]
-    process = app.Server(app._config(application(service), options), service)
-    thread = threading.Thread(target=process.run, args=[[listening]], daemon=True)
+    server = process.Server(process._config(application(service), options), service)
+    thread = threading.Thread(target=server.run, args=[[listening]], daemon=True)
     thread.start()
     until = time.monotonic() + 10
-    while not process.started and time.monotonic() < until:
+    while not server.started and time.monotonic() < until:
         time.sleep(0.01)
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
-        process.should_exit = True
+        server.should_exit = True
         thread.join(20)
         service.close()
 

@@ -8,7 +8,7 @@ import io
 import pytest
 from PIL import Image
 
-from attncli.serve.models import ServedModel, TranslateJob
+from attncli.serve.models import Job, ServedModel
 from attncli.serve.translate import output
 from models.storage.installed import BOX
 
@@ -18,7 +18,8 @@ SENTENCE = "The train to Paris leaves at eight."
 @pytest.fixture(scope="module")
 def german() -> str:
     """Return the sentence as the model itself translates it."""
-    [found] = TranslateJob(("en", "de")).run(ServedModel(BOX / "everyday", threads=1), [SENTENCE])
+    job = Job.of("translate", source="en", to="de")
+    [found] = job.run(ServedModel(BOX / "everyday", threads=1), [SENTENCE])
     return output(found)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from attncli.serve import models as engine_module
-from attncli.serve.models import ModelThread
+from attncli.serve import queue as engine_module
+from attncli.serve.queue import ModelThread
 from attncli.serve.requests import RequestError
 from models.core.errors import InputError
 
@@ -61,14 +61,14 @@ def model() -> Recorder:
 
 
 @pytest.fixture
-def engine(model: Recorder) -> Iterator[ModelThread]:
+def engine(model: Recorder) -> Iterator[Any]:
     engine = ModelThread(lambda: model, most=6, idle=60)  # type: ignore[arg-type,return-value]
     yield engine
     model.gate.set()
     engine.close()
 
 
-def begin(engine: ModelThread, model: Recorder) -> Any:
+def begin(engine: Any, model: Recorder) -> Any:
     """Submit work and wait until its batch runs, so that all further work waits."""
     first = engine.submit(Echo(), ["first"])
     while not model.batches:
@@ -76,9 +76,7 @@ def begin(engine: ModelThread, model: Recorder) -> Any:
     return first
 
 
-def test_work_that_arrives_during_a_batch_forms_the_next(
-    engine: ModelThread, model: Recorder
-) -> None:
+def test_work_that_arrives_during_a_batch_forms_the_next(engine: Any, model: Recorder) -> None:
     begin(engine, model)
     found = [engine.submit(Echo(), [f"{n}", "x"]) for n in range(3)]
     model.gate.set()
@@ -86,7 +84,7 @@ def test_work_that_arrives_during_a_batch_forms_the_next(
     assert model.batches[1:] == [["0", "x", "1", "x", "2", "x"]]
 
 
-def test_other_jobs_wait_and_keep_their_order(engine: ModelThread, model: Recorder) -> None:
+def test_other_jobs_wait_and_keep_their_order(engine: Any, model: Recorder) -> None:
     begin(engine, model)
     jobs = [Echo("a"), Echo("b"), Echo("a"), Echo("c"), Echo("b")]
     found = [engine.submit(job, [str(n)]) for n, job in enumerate(jobs)]
@@ -96,7 +94,7 @@ def test_other_jobs_wait_and_keep_their_order(engine: ModelThread, model: Record
 
 
 def test_urgent_work_comes_before_bulk_work_until_that_has_waited(
-    engine: ModelThread, model: Recorder, monkeypatch: pytest.MonkeyPatch
+    engine: Any, model: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(engine, model)
     bulk = engine.submit(Echo("bulk"), ["b"], urgent=False)
@@ -116,9 +114,7 @@ def test_urgent_work_comes_before_bulk_work_until_that_has_waited(
     assert model.batches[4:] == [["b"], ["u"]]
 
 
-def test_a_bad_input_fails_alone_and_a_bug_ends_no_thread(
-    engine: ModelThread, model: Recorder
-) -> None:
+def test_a_bad_input_fails_alone_and_a_bug_ends_no_thread(engine: Any, model: Recorder) -> None:
     begin(engine, model)
     found = [engine.submit(Echo(), [text]) for text in ("a", "bad", "b")]
     model.gate.set()
@@ -137,7 +133,7 @@ def test_a_bad_input_fails_alone_and_a_bug_ends_no_thread(
 
 
 def test_urgent_work_is_computed_between_the_batches_of_a_long_line(
-    engine: ModelThread, model: Any
+    engine: Any, model: Any
 ) -> None:
     begin(engine, model)
     long = engine.submit(Long(), ["long"], urgent=False)
@@ -149,7 +145,7 @@ def test_urgent_work_is_computed_between_the_batches_of_a_long_line(
     assert again.result(10) == ["long"] and later[0].done()
 
 
-def test_work_that_nobody_waits_for_is_dropped(engine: ModelThread, model: Recorder) -> None:
+def test_work_that_nobody_waits_for_is_dropped(engine: Any, model: Recorder) -> None:
     begin(engine, model)
     gone, stays = (engine.submit(Echo(), [text]) for text in ("gone", "stays"))
     assert gone.cancel()
@@ -158,7 +154,7 @@ def test_work_that_nobody_waits_for_is_dropped(engine: ModelThread, model: Recor
     assert model.batches[1:] == [["stays"]]
 
 
-def test_too_much_waiting_work_is_refused(engine: ModelThread, model: Recorder) -> None:
+def test_too_much_waiting_work_is_refused(engine: Any, model: Recorder) -> None:
     begin(engine, model)
     waiting = [engine.submit(Echo(), ["a"]) for _ in range(6)]
     with pytest.raises(RequestError, match="busy") as error:
@@ -168,7 +164,7 @@ def test_too_much_waiting_work_is_refused(engine: ModelThread, model: Recorder) 
     assert [future.result(10) for future in waiting] == [["a"]] * 6
 
 
-def test_close_finishes_what_waits(engine: ModelThread, model: Recorder) -> None:
+def test_close_finishes_what_waits(engine: Any, model: Recorder) -> None:
     begin(engine, model)
     waiting = engine.submit(Echo(), ["a"])
     model.gate.set()
@@ -186,7 +182,7 @@ def test_an_idle_model_is_released_and_opened_again(model: Recorder) -> None:
         opened.append(1)
         return model
 
-    engine = ModelThread(open_model, most=6, idle=0.05)
+    engine: Any = ModelThread(open_model, most=6, idle=0.05)
     for _ in range(2):
         engine.submit(Echo(), ["a"]).result(10)
         assert engine.is_open

@@ -13,11 +13,11 @@ from attncli.training.interfaces import Scores
 from attncli.training.sources import find_training_source
 from models.core.registry import TABLES
 
-FOLDER = Path(__file__).parents[3] / "attncli/task"
+FOLDER = Path(__file__).parents[3] / "attncli"
 
 
 def test_every_folder_of_a_task_has_a_row() -> None:
-    assert {path.parent.name for path in FOLDER.glob("*/__init__.py")} == set(TASKS)
+    assert {path.parent.name for path in FOLDER.glob("*/command.py")} == set(TASKS)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -25,7 +25,7 @@ def test_every_place_of_a_row_names_something_that_exists(name: str) -> None:
     task = TASKS[name]
     many = (task.commands, task.training)
     places = [place for each in many for place in each.values()]
-    for place in (*places, *filter(None, (task.bulk, task.loaded))):
+    for place in (*places, *filter(None, (task.runner, task.loaded))):
         assert callable(resolve_name(place))
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from attncli.caption.writers import CaptionedImage, rendered
+from attncli.caption.runner import CaptionOptions, CaptionRunner
+from attncli.caption.writers import CaptionedImage
 from attncli.data.named_files import ImageFile
 from attncli.data.streams import as_json_line
-from attncli.render.rows import RowLayout
 from attncli.terminal import console
 from attncli.terminal.messages import (
     TRUE_COLOUR,
@@ -22,6 +24,7 @@ from attncli.terminal.messages import (
 )
 from attncli.training.log import read_log
 from models.core.types import Hypothesis
+from models.core.use_config import SearchConfig
 
 
 @pytest.mark.parametrize(
@@ -112,10 +115,15 @@ def test_a_json_line_has_no_character_that_ends_a_line_or_controls_a_terminal() 
 def test_names_of_images_are_escaped_in_every_format() -> None:
     name = "a\x1b[2J\x9b31m\u202egpj\udcff.png"
     outcome = CaptionedImage(ImageFile(name), (Hypothesis("c", 0.0, 0.0, (), ()),))
+    model: Any = SimpleNamespace(search=SearchConfig(), read_mode="")
+
+    def written(kind: str) -> bytes:
+        return CaptionRunner(model, CaptionOptions(format=kind)).rows([outcome])
+
     for kind in ("text", "tsv"):
-        row = rendered([outcome], RowLayout(kind))
+        row = written(kind)
         assert row.startswith(b"a\\x1b[2J\\x9b31m\\u202egpj\xff.png\t")
-    row = rendered([outcome], RowLayout("jsonl"))
+    row = written("jsonl")
     assert printable(row.decode().rstrip("\n")) == row.decode().rstrip("\n")
     assert json.loads(row)["image"] == name.replace("\udcff", "?")
 

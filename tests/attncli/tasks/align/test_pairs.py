@@ -94,7 +94,6 @@ def test_both_directions(
     options = ["-m", tiny_bundle, "--reverse-model", tiny_bundle, "-s", "align.symmetrise=union"]
     out = attn("align", *options, *texts).out
     assert out.splitlines() == [in_line(one.links) for one in wanted]
-    attn("align", "-m", tiny_bundle, "-s", "align.symmetrise=union", *texts, status=1)
 
 
 def test_every_head_is_in_the_arrays_and_the_page(
@@ -118,8 +117,6 @@ def test_heat_maps_and_a_choice_of_pairs(
     links = tmp_path / "links.txt"
     attn("align", "-m", tiny_bundle, "--show", "-o", links, *texts)
     assert len(links.read_text("utf-8").splitlines()) == 6
-    attn("align", "-m", tiny_bundle, "-s", "picture.lines=2", *texts, status=1)
-    attn("align", "-m", tiny_bundle, "--show", "-s", "picture.lines=0", *texts, status=1)
     none = ["--picture", tmp_path / "x.html", "-s", "picture.lines=99"]
     assert "shows nothing" in attn("align", "-m", tiny_bundle, *none, *texts).err
 
@@ -145,33 +142,6 @@ def test_other_programs_are_drawn_beside_ours_and_alone(
     short.write_text("0-0\n", "utf-8")
     [line] = attn("align", "--hypotheses", short, *texts, status=1).err.splitlines()
     assert "1 sentence pair;" in line
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status"),
-    [
-        (["--hypotheses", "x", "-s", "align.layer=2"], 1),
-        (["--hypotheses", "x", "--reverse-model", "y"], 1),
-        (["-m", "x", "a", "b", "c"], 2),
-        (["-m", "x", "--hypotheses", "y", "-s", "align.units=char"], 1),
-        (["-m", "x", "--format", "tiff"], 2),
-        (["-m", "x", "--reverse-model", "y", "-s", "align.flavour=fast_align"], 1),
-    ],
-)
-def test_options_that_do_not_agree_are_refused(
-    attn: Attn, arguments: list[str], status: int
-) -> None:
-    attn("align", *arguments, status=status)
-
-
-def test_names_of_files_are_refused_before_the_work(attn: Attn, tmp_path: Path) -> None:
-    task = ("align", "-m", tmp_path / "nothing")
-    for option in (["-o", tmp_path / "x.doc"], ["--picture", tmp_path / "x.jsonl"]):
-        assert "a name ending in" in attn(*task, *option, given="", status=1).err
-    picture = tmp_path / "no" / "x.svg"
-    assert "no folder" in attn(*task, "--picture", picture, given="", status=1).err
-    refused = attn("align", "The dog ||| Le chien", status=1).err
-    assert "echo 'The dog ||| Le chien' | attn align" in refused
 
 
 def test_pairs_of_lines() -> None:

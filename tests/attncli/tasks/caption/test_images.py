@@ -13,7 +13,9 @@ import numpy as np
 import torch
 from PIL import Image
 
-from attncli.caption.images import CaptionRunner, CaptionStatistics, ImageOpener, PixelBudget
+from attncli.caption.images import ImageOpener, PixelBudget
+from attncli.caption.outputs import CaptionStatistics
+from attncli.caption.runner import CaptionOptions, CaptionRunner
 from attncli.caption.writers import CaptionedImage
 from attncli.data.named_files import ImageFile
 from attncli.render.image_maps import AttentionMaps
@@ -42,7 +44,7 @@ def test_threads_continue_after_an_image_that_cannot_be_read(
     captioner, files = load_captioner(soft_captioner), [ImageFile(p.name, p) for p in paths]
 
     def captions() -> list[str]:
-        [outcomes] = CaptionRunner(captioner).run([files])
+        [outcomes] = CaptionRunner.of(captioner, CaptionOptions()).run([files])
         return [one.note or one.caption for one in outcomes]
 
     in_turn = captions()

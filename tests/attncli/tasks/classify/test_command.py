@@ -117,13 +117,6 @@ def test_a_long_line_is_classified_in_parts_and_reported(
     assert "the model takes 512; classified in " in said.err
 
 
-def test_a_file_name_given_as_text_is_refused_with_the_right_command(
-    lines: Path, toy_classifier: Path, attn: Attn
-) -> None:
-    refused = attn("classify", "-m", toy_classifier, lines, status=1)
-    assert "expected text to classify" in refused.err
-
-
 def test_labels_are_scored_and_the_confusions_drawn(
     toy_classifier: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -143,17 +136,3 @@ def test_labels_are_scored_and_the_confusions_drawn(
     (tmp_path / "other.txt").write_text("animal\n")
     refused = attn(*task, *other, status=1)
     assert "other.txt has 1 line; expected 3, one for each" in refused.err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["-s", "picture.lines=1"], "--show or --picture"),
-        (["-o", "missing/out"], "no folder missing"),
-        (["--picture", "missing/a.svg"], "no folder missing"),
-    ],
-)
-def test_impossible_outputs_are_refused_before_the_model_is_opened(
-    options: list[str], message: str, attn: Attn
-) -> None:
-    assert message in attn("classify", "-m", "no-model", *options, "a dog", status=1).err

@@ -84,14 +84,6 @@ def test_a_label_is_explained_and_a_method_that_is_left_out_is_named_once(
     assert found.err.count("rollout is left out") == 1
 
 
-def test_a_method_alone_that_a_model_does_not_have_is_an_error(
-    toy_classifier: Path, soft_captioner: Path, photos: Path, attn: Attn
-) -> None:
-    for text, model in (("a dog", toy_classifier), (photos / "a.png", soft_captioner)):
-        refused = attn(*TASK, model, text, "--method", "rollout", status=1)
-        assert "attn: no method that the model supports" in refused.err
-
-
 def test_an_image_has_curves_and_maps(
     soft_captioner: Path, photos: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -114,21 +106,6 @@ def test_heat_maps_are_drawn(tiny_bundle: Path, tmp_path: Path, suffix: str, att
     assert all(word in text for word in ("attention", "erasure", "Hund", "dog"))
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "message"),
-    [
-        (("x", "--method", "atention"), 1, "did you mean attention"),
-        (("a ||| b", "--word", "9"), 1, "word 9 of an output of 1 words"),
-        (("x", "--show", "--format", "jsonl"), 2, "cannot be combined with --format jsonl"),
-        (("x", "--picture", "no/folder.svg"), 1, "no folder no"),
-    ],
-)
-def test_mistakes_are_refused_in_one_line(
-    words: tuple[str, ...], status: int, message: str, tiny_bundle: Path, attn: Attn
-) -> None:
-    assert message in attn(*TASK, tiny_bundle, *words, status=status).err
-
-
 def test_lines_that_cannot_be_explained_leave_the_others(
     tiny_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -138,12 +115,6 @@ def test_lines_that_cannot_be_explained_leave_the_others(
     bad, good = map(json.loads, found.out.splitlines())
     assert "not valid UTF-8" in bad["error"] and good["target"]
     assert "line 1 is not valid UTF-8" in found.err
-
-
-def test_a_missing_image_and_a_language_are_refused(soft_captioner: Path, attn: Attn) -> None:
-    task = (*TASK, soft_captioner, "no.jpg")
-    assert "no file no.jpg" in attn(*task, status=1).err
-    assert "does not translate" in attn(*task, "--to", "de", status=1).err
 
 
 def test_an_empty_output_gives_an_empty_line(

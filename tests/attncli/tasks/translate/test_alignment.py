@@ -88,18 +88,3 @@ def test_pictures_and_heat_maps(tiny_bundle: Path, tmp_path: Path, lines: Path, 
     pieces = attn(*task, "--align", "-s", "align.units=piece", "--format", "jsonl", TEXT).out
     [hypothesis] = json.loads(pieces)["hypotheses"]
     assert hypothesis["alignment"]["target"] == hypothesis["tokens"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "named"),
-    [
-        (["--align", "--keep-tags"], 2, "'--align'"),
-        (["--show", "--keep-tags"], 2, "'--show'"),
-        (["--show", "--format", "jsonl"], 2, "'--show'"),
-        (["-s", "align.units=char"], 1, "align.units"),
-    ],
-)
-def test_options_that_do_not_agree_are_refused_by_name(
-    tiny_bundle: Path, arguments: list[str], status: int, named: str, attn: Attn
-) -> None:
-    assert named in attn("translate", "-m", tiny_bundle, *arguments, TEXT, status=status).err

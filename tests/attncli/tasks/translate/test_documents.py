@@ -86,33 +86,6 @@ def test_windows_1252_is_read_with_one_remark(
         assert capsys.readouterr().err.count("Windows-1252") == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "said"),
-    [
-        ("a.csv", (), "--column and one of id, text"),
-        ("a.ipynb", (), "-s input.format=text translates its lines"),
-        ("a.eml", (), "mail is not read: save its body as FILE.txt"),
-        ("a.pdf", (), "`pdftotext FILE.pdf` writes its text"),
-        ("a.txt", ("--column", "text"), "the input is text, and this is for csv"),
-        ("a.csv", ("--field", "text"), "the input is csv, and this is for json, jsonl"),
-        ("a.csv", ("--column", "text", "--nbest", "2"), "a document has one output"),
-        ("a.csv", ("--column", "text", "--align"), "a document has one output"),
-        ("a.jsonl", ("--field", "a", "-s", "input.keep=b"), "cannot be combined"),
-        ("a.srt", ("--into", "b.srt"), "the input is srt, and this is for json, arb"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(
-    name: str,
-    options: tuple[str, ...],
-    said: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    (tmp_path / name).write_text("id,text\n1,a\n", "utf-8")
-    assert translate(tmp_path / name, *options) > 0
-    assert said in " ".join(capsys.readouterr().err.split())
-
-
 @pytest.mark.parametrize("name", ["a.docx", "a.json", "a.srt.gz"])
 def test_a_message_about_a_damaged_document_names_its_file(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

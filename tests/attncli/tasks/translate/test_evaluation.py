@@ -16,9 +16,7 @@ from attncli.scoring import translations as scoring
 from attncli.scoring.score import BleuTokenizer, System
 from attncli.scoring.translations import EvaluationSet, Scoring
 from attncli.translate import engine as engines
-from attncli.translate.engine import TranslateOptions
-from attncli.translate.evaluation import evaluate_texts, evaluation_set, translate_test_set
-from attncli.translate.runner import TranslateRunner
+from attncli.translate.evaluate_command import evaluation_set
 from models.core.errors import ModelError
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
@@ -87,15 +85,16 @@ def test_a_missing_reference_does_not_count(tmp_path: Path) -> None:
     assert by_name["BLEU"].value == expected.score
 
 
-def test_the_unicode_form_of_accents_does_not_change_a_score(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("upper")
+def test_the_unicode_form_of_accents_does_not_change_a_score(tmp_path: Path, attn: Attn) -> None:
     composed = "\u00c9t\u00e9 \u00e0 la fen\u00eatre\n"
     (tmp_path / "nfc").write_text(composed, "utf-8")
     (tmp_path / "nfd").write_text(unicodedata.normalize("NFD", composed), "utf-8")
-    hypotheses = [tmp_path / "nfc", tmp_path / "nfd"]
-    found = evaluate_texts([tmp_path / "nfd"], hypotheses=hypotheses)[0]
-    assert [row.scores[0].value for row in found] == pytest.approx([100, 100])
-    output = translate_test_set("x", ["e\u0301"], TranslateRunner(Upper()))
-    assert output.hypotheses == ["\u00c9"]
+    others = ("--hypotheses", tmp_path / "nfc", "--hypotheses", tmp_path / "nfd")
+    found = evaluated(attn, *others, tmp_path / "nfd")
+    assert [one["scores"]["exact"]["score"] for one in found.values()] == [100, 100]
+    attn("evaluate", "-m", "x", "--save", tmp_path / "out", tmp_path / "nfd", tmp_path / "nfd")
+    assert (tmp_path / "out").read_text("utf-8") == composed.upper()
 
 
 def test_case_and_tokenizer_are_a_choice() -> None:
@@ -162,21 +161,6 @@ def test_the_score_of_a_bucket_is_that_of_its_sentences_alone() -> None:
     assert whole.bleu == scoring.score([system], test_set, Scoring())[0][0].value
 
 
-@pytest.mark.parametrize("batch_tokens", [1, 8, 4096])
-def test_outputs_are_in_the_order_of_the_sources(batch_tokens: int) -> None:
-    shown: list[float] = []
-    system = translate_test_set(
-        "upper",
-        [*SOURCES, "word " * 30],
-        TranslateRunner(Upper(), TranslateOptions.read([f"compute.batch_tokens={batch_tokens}"])),
-        advance=lambda done, note="": shown.append(done),
-    )
-    assert system.hypotheses[:-1] == [text.upper() for text in SOURCES]
-    assert system.hypotheses[-1].split() == ["WORD"] * 30
-    assert [note[:6] for note in system.notes] == ["line 7"]
-    assert shown == [1, 2, 3, 4, 5, 6, 7]  # an empty line counts for nothing, a split one twice
-
-
 def test_a_table_and_two_files_score_the_same(
     upper: None, files: list[Path], tmp_path: Path, attn: Attn
 ) -> None:
@@ -217,31 +201,6 @@ def test_several_models_are_rows_and_curves(
     assert drawn.startswith(b"<?xml")
     attn(*task)
     assert plot.read_bytes() == drawn
-
-
-@pytest.mark.parametrize(
-    ("options", "status", "said"),
-    [
-        (["-m", "a", "--nbest", "2"], 2, "--nbest"),
-        (["-m", "a", "-m", "b", "--save", "x"], 2, "{model}"),
-        (["--hypotheses", "x", "--save", "y"], 2, "--save"),
-        (["-m", "a", "-s", "lengths.source=x"], 1, "lengths.source with a model, whose first file"),
-        (["-m", "a", "-s", "scores.tokenise=none"], 1, "did you mean tokenize?"),
-        (["-m", "a", "--plot", "x.gif"], 1, "expected a name ending in .png, .svg, .pdf"),
-        (["-m", "a", "--plot", "none/x.png"], 1, "cannot write none/x.png: no folder none"),
-        (["-m", "a", "--save", "none/x"], 1, "cannot write none/x: no folder none"),
-    ],
-)
-def test_mistakes_are_refused_before_the_work(
-    options: list[str],
-    status: int,
-    said: str,
-    files: list[Path],
-    attn: Attn,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("ATTN_MODEL", raising=False)
-    assert said in attn("evaluate", *options, *files, status=status).err.splitlines()[-1]
 
 
 def test_a_tokenizer_that_is_not_installed_is_a_mistake_of_the_user(

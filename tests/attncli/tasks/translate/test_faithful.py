@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.render.rows import RowLayout
 from attncli.shell.app import run
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.lines import translate_lines
-from attncli.translate.writers import OutputReport, rendered
+from attncli.translate.runner import TranslateRunner
+from attncli.translate.writers import OutputReport
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
 from tests.attncli.faithful.small import one_to_one
@@ -228,8 +228,7 @@ def test_what_still_fails_is_told_once_as_message_and_data() -> None:
 
     found = outcome("it is 5", Broken(str))
     assert [*OutputReport().messages([found])] == ["line 1: other numbers: 5 is missing, 7 is new"]
-    layout = RowLayout("jsonl")
-    record = json.loads(rendered([found], layout))
+    record = TranslateRunner(Upper()).record(found)
     assert record["checks"] == [{"name": "digits", "found": "5 is missing, 7 is new"}]
 
 

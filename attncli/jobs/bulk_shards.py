@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.bulk.job import BulkJob, BulkTask, RecordResult, bulk_task
 from attncli.data.lines import byte_lines, decode
-from attncli.data.named_files import IMAGES, FileRange, ImageFile, named_images
+from attncli.data.named_files import FileRange, ImageFile, named_images
 from attncli.data.streams import as_json_line, decompressed, open_input
 from attncli.data.tables import as_rows
 from attncli.documents.document import is_document, uncompressed
 from attncli.faithful.result import Line
+from attncli.jobs.bulk_job import BulkJob, results_of
+from attncli.task.runner import Runner
+from attncli.task.table import find_runner
 from attncli.terminal.messages import one_cell
 from models.core.errors import InputError, NotFoundError
 
@@ -95,7 +97,7 @@ def sources_of(job: BulkJob, inputs: Sequence[Path], out: Path) -> list[BulkSour
         ]
     if not sources:
         raise NotFoundError(f"no files in {', '.join(map(str, inputs))}", "files to process")
-    _check(sources, out, bulk_task(job.task).documents if job.input == "lines" else "")
+    _check(sources, out, find_runner(job.task).documents if job.input == "lines" else "")
     return sources
 
 
@@ -158,7 +160,7 @@ def shards_of(job: BulkJob, sources: Sequence[BulkSource], size: int) -> Iterato
 def _groups(job: BulkJob, paths: Sequence[Path], size: int) -> Iterator[list[bytes]]:
     """Yield the lines of a file, or a line of JSON for each image, in groups."""
     if job.input == "images":
-        kind = bulk_task(job.task).files or IMAGES
+        kind = find_runner(job.task).files
         files = chain.from_iterable(named_images([*map(str, paths)], recursive=True, kind=kind))
         while images := list(islice(files, size)):
             yield [_image_line(image).encode("utf-8", "surrogateescape") for image in images]
@@ -188,7 +190,7 @@ def _image(line: str) -> ImageFile:
     return ImageFile(name, place if whole else FileRange(place, offset, size), fault)
 
 
-def records_of(shard: Shard, job: BulkJob, task: BulkTask) -> list[Record]:
+def records_of(shard: Shard, job: BulkJob) -> list[Record]:
     """Return the records of a shard; rows have the order of the model's inputs, `job.fields`."""
     if job.input == "images":
         names = shard.content.decode("utf-8", "surrogateescape").splitlines()
@@ -199,15 +201,15 @@ def records_of(shard: Shard, job: BulkJob, task: BulkTask) -> list[Record]:
         _, *rows = next(as_rows([[lines[0]._replace(number=1), *lines[1:]]], job.fields))
         return [Record(row.number, row) for row in rows]
     if job.input == "jsonl":
-        return [_object_record(line, job, task) for line in lines]
+        return [_object_record(line, job) for line in lines]
     return [Record(line.number, line) for line in lines]
 
 
-def _object_record(line: Line, job: BulkJob, task: BulkTask) -> Record:
+def _object_record(line: Line, job: BulkJob) -> Record:
     """Return the record of a line of JSON; a blank line is none."""
     if not line.fault and not line.text.strip():
         return Record(line.number, None, line=line)
-    found, fault = None, line.fault
+    found, fault, item = None, line.fault, find_runner(job.task).item
     try:
         found = None if fault else json.loads(line.text)
     except (ValueError, RecursionError):
@@ -219,7 +221,7 @@ def _object_record(line: Line, job: BulkJob, task: BulkTask) -> Record:
         fault = f"no text in the field {job.fields[texts.index(None)]}"
     else:
         text = "\t".join(map(one_cell, texts)) if len(texts) > 1 else texts[0]
-        return Record(line.number, task.record(text, line.number), "", line, found)
+        return Record(line.number, item(line.number, text), "", line, found)
     return Record(line.number, None, f"line {line.number}: {fault}", line)
 
 
@@ -237,29 +239,33 @@ class ShardWorker:
         self.job = job
 
     @cached_property
-    def task(self) -> BulkTask:
+    def runner(self) -> Runner[Any, Any]:
         """The models, opened at the first shard, which reports a mistake."""
-        return bulk_task(self.job.task)(self.job)
+        return self.job.open()
 
     def part(self, shard: Shard) -> ShardResult:
         """Return the results of a shard. A record that cannot be processed costs only its row."""
-        records, rows = records_of(shard, self.job, self.task), list[bytes]()
+        records, rows = records_of(shard, self.job), list[bytes]()
         notes: list[tuple[int, str, str]] = []
-        results = self.task.results([one.value for one in records if one.value is not None])
+        results = results_of(self.runner, [one.value for one in records if one.value is not None])
         for record in records:
             result = None if record.value is None else next(results)
-            rows.append(self._row(record, result))
-            texts = result.notes if result else filter(None, [record.fault])
-            kind = "warning" if result and result.value is not None else "error"
-            notes += [(record.number, kind, text) for text in texts]
+            text = None if result is None else self.runner.text(result)
+            told = [record.fault] if result is None else [*self.runner.notes(result)]
+            kind = "error" if text is None else "warning"
+            notes += [(record.number, kind, note) for note in told if note]
+            if record.line is not None:
+                rows.append(self._object(record.line, record.found, text, told))
+            elif result is not None:
+                rows.append(self.runner.rows([result]))
         return ShardResult(shard.number, shard.size, tuple(notes), b"".join(rows))
 
-    def _row(self, record: Record, result: RecordResult | None) -> bytes:
-        """Return the rows of a result in its format, or an object of JSON with the result."""
-        if record.line is None:
-            return result.row if result else b""
-        text = record.line.text
-        if result and record.found is not None:
-            error = {"error": result.error} if result.value is None else {}
-            text = as_json_line({**record.found, self.task.into: result.value, **error})
-        return f"{text}{record.line.ending}".encode("utf-8", "replace")
+    def _object(
+        self, line: Line, found: dict[str, Any] | None, text: str | None, notes: Iterable[str]
+    ) -> bytes:
+        """Return a line of JSON with its result or an error; without an object, as it is."""
+        if found is None:
+            return f"{line.text}{line.ending}".encode("utf-8", "replace")
+        error = {"error": "".join(notes)} if text is None else {}
+        row = as_json_line({**found, self.runner.into: text, **error})
+        return f"{row}{line.ending}".encode("utf-8", "replace")

@@ -17,10 +17,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.bulk import work
-from attncli.bulk.job import BulkJob
-from attncli.bulk.shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.data.streams import as_json, as_json_line
+from attncli.jobs import bulk_work
+from attncli.jobs.bulk_job import BulkJob
+from attncli.jobs.bulk_shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.terminal.messages import ShowProgress, counted, duration
 from attncli.training.folder import LOCK, locked
 from models.core.errors import DamagedError, InputError
@@ -151,7 +151,7 @@ def _process_missing(
     if not missing:
         return
     shards = _missing_shards(plan, digest, listed, missing)
-    with closing(work.process(plan.job, shards, plan.processes)) as found:
+    with closing(bulk_work.process(plan.job, shards, plan.processes)) as found:
         for part in found:
             write_part(parts / listed[part.number].part, part)
             ready, new, left = ready + 1, new + part.size, left - part.size

@@ -1,6 +1,4 @@
-"""Bulk work: large inputs in shards, by Ray on this machine or on a cluster.
-
-`BatchMapper` is for other pipelines, such as Ray Data and pandas:
+"""Tasks in the pipelines of other programs, such as Ray Data and pandas:
 
     dataset.map_batches(BatchMapper, fn_constructor_kwargs={"words": ["translate", ...]}, ...)
 
@@ -13,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attncli.bulk.job import BulkTask, bulk_task, read_job
+from attncli.jobs.bulk_job import read_job, results_of
 from attncli.terminal.messages import one_cell
 
 
@@ -35,25 +33,26 @@ class BatchMapper:
         ModelError for a model or an option that does not suit the task, and typer.BadParameter for
         a value that an option does not allow.
         """
-        job = read_job(words)
-        self.task: BulkTask = bulk_task(job.task)(job)
-        self.column, self.target, self.into = column, target, into or self.task.into
+        self.runner = read_job(words).open()
+        self.column, self.target, self.into = column, target, into or self.runner.into
 
     def __call__(self, batch: Any) -> Any:
         """Return the batch with the results of its records and their errors."""
-        results = list(self.task.results(self._records(batch)))
-        kind = type(batch[self.column])
-        added = batch.copy()
-        added[self.into] = _column([result.value or "" for result in results], kind)
-        added[f"{self.into}_error"] = _column([result.error for result in results], kind)
-        return added
-
-    def _records(self, batch: Any) -> Sequence[Any]:
-        values = list(batch[self.column])
+        values, runner = list(batch[self.column]), self.runner
         if self.target:
             pairs = zip(values, batch[self.target], strict=True)
             values = [f"{one_cell(source)}\t{one_cell(target)}" for source, target in pairs]
-        return [self.task.record(value, number) for number, value in enumerate(values, 1)]
+        records = [runner.item(number, value) for number, value in enumerate(values, 1)]
+        results = [*results_of(runner, records)]
+        texts = [runner.text(one) for one in results]
+        errors = [
+            "".join(runner.notes(one)) if text is None else ""
+            for one, text in zip(results, texts, strict=True)
+        ]
+        added, kind = batch.copy(), type(batch[self.column])
+        added[self.into] = _column([text or "" for text in texts], kind)
+        added[f"{self.into}_error"] = _column(errors, kind)
+        return added
 
 
 def _column(texts: list[str], kind: type) -> Any:

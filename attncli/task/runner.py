@@ -1,0 +1,115 @@
+"""The protocol between a task and the doors: command, service, Python, bulk job, evaluation.
+
+    runner = TranslateRunner.open(models, options)
+    for results in runner.run(chunks): ...
+
+A runner has the models of a task and its options. Every door is written once over this class, for
+all tasks, and calls nothing below it; so an input has the same output behind every door.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Noted(Protocol):
+    """A result of an input."""
+
+    @property
+    def note(self) -> str:
+        """What the user should know about the result; ""."""
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result", bound=Noted)
+Models = Path | Sequence[Path] | None  # folders or names
+
+
+class Runner(ABC, Generic[Item, Result]):
+    """Opened models of a task, with options. `run` is the only way from inputs to results."""
+
+    task: ClassVar[str]  # its row in attncli.task.table
+    shipped: ClassVar[str]  # task of the model in the box that is used without another
+    doing: ClassVar[str]  # label of the progress: "translating"
+    unit: ClassVar[str]  # noun of an input: "sentence"
+    into: ClassVar[str]  # name of a result in tables and JSON: "translation"
+    options_of: ClassVar[Any]  # class of the options
+    files: ClassVar[Any] = None  # kind of files in folders and archives (FileKind); None: lines
+    fields: ClassVar[int] = 1  # texts of an input; 0: it is a file
+    formats: ClassVar[Sequence[str]] = ("text", "tsv", "jsonl")  # that have rows for each input
+    documents: ClassVar[str] = ""  # command for documents, whose lines are not inputs
+
+    model: Any  # of models/engines; of an ensemble: all together
+    options: Any
+    folders: Sequence[Path] | None = None  # that were opened; (): the box; None: a model in memory
+    # called after each batch of a chunk with the number of its texts that are done, and of all
+    on_batch: Callable[[int, int], None] = staticmethod(lambda done, total: None)
+
+    def __init__(self, model: Any, options: Any) -> None:
+        """model: with the settings of the options, as `of` makes it."""
+        self.model, self.options = model, options
+
+    @staticmethod
+    @abstractmethod
+    def load(models: Models, options: Any, /) -> Any:
+        """Read models, or the model in the box without any, by the engine of the options."""
+
+    @staticmethod
+    @abstractmethod
+    def item(number: int, value: Any, /) -> Item:
+        """Return an input: a text, a pair, or the path or bytes of a file. number: from 1."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, model: Any, options: Any) -> Self:
+        """Return the runner of a model that is in memory, with the settings of the options.
+
+        Raises ModelError for a model that does not suit the options.
+        """
+
+    @classmethod
+    def open(cls, models: Models, options: Any) -> Self:
+        """Return the runner of models, or of the model in the box without any."""
+        runner = cls.of(cls.load(models, options), options)
+        runner.folders = [models] if isinstance(models, Path) else [*(models or ())]
+        return runner
+
+    @abstractmethod
+    def run(
+        self, chunks: Iterable[Sequence[Item]], *, weights: bool = False
+    ) -> Iterator[list[Result]]:
+        """Compute chunks of inputs; yield results, in order, as soon as some are done.
+
+        An input that cannot be computed has a result with a note. weights: True adds attention
+        weights, which never changes the other parts of a result.
+        """
+
+    @abstractmethod
+    def rows(self, results: Sequence[Result]) -> bytes:
+        """Return the rows of results in the format of the options."""
+
+    @abstractmethod
+    def record(self, result: Result) -> dict[str, Any]:
+        """Return a result as written to JSON."""
+
+    @abstractmethod
+    def heat_map(self, result: Result) -> str:
+        """Return the attention weights of a result, drawn for a terminal; "" if it has none."""
+
+    def drawn(self, result: Result) -> Sequence[Any]:
+        """Return what a picture of several lines shows of a result; see attncli.task.panels."""
+        return ()
+
+    @abstractmethod
+    def text(self, result: Result) -> str | None:
+        """Return the best output as one text; None if the input could not be computed."""
+
+    def notes(self, result: Result) -> Iterable[str]:
+        """Return what the user should know about a result; ""."""
+        return [result.note]
