@@ -82,7 +82,8 @@ def heard(
     command = [options.python, "-c", CODE, options.folder, theirs, str(int(times)), "0", *names]
     if program == "attn":
         command = ["attn", "transcribe", "-m", options.model, "--from", "en", "--threads", "1"]
-        command += [*("--format", "jsonl"), *(["--align"] if times else []), *names]
+        command += ["-s", f"transcribe.precision={kind}", "--format", "jsonl"]
+        command += [*(["--align"] if times else []), *names]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     shell = ["/usr/bin/env", "OMP_NUM_THREADS=1", sys.executable, "-c", PEAK, *command]
     found = subprocess.run(shell, check=True, capture_output=True, text=True)
@@ -126,7 +127,11 @@ def times(program: str, files: list[Path], work: Path, options: Any) -> str:
     for file, found in zip(files, heard(program, files, options, times=True).words, strict=True):
         rows = (line.split() for line in file.with_suffix(".lab").read_text().splitlines())
         right = [(row[2], float(row[0])) for row in rows if row[2] not in ("<s>", "</s>", "<sil>")]
-        left = [(word, start) for text, start, _ in found for word in plain(text).split()]
+        left = [
+            (word, start if not number and text[:1] != "-" else np.nan)  # of ill-disposed
+            for text, start, _ in found
+            for number, word in enumerate(plain(text).split())
+        ]
         known, said = (" ".join(word for word, _ in side) or "-" for side in (right, left))
         chunks = process_words(known, said).alignments[0]
         for chunk in chunks:
@@ -137,6 +142,7 @@ def times(program: str, files: list[Path], work: Path, options: Any) -> str:
                     strict=True,
                 )
                 distances += [abs(right[a][1] - left[b][1]) for a, b in pairs]
+    distances = [each for each in distances if each == each]
     near = [100 * float(np.mean(np.array(distances) <= most)) for most in (0.1, 0.2)]
     return f"{near[0]:.0f} % within 0.1 s, {near[1]:.0f} % within 0.2 s, of {len(distances)} words"
 
@@ -225,8 +231,6 @@ def cost(program: str, files: list[Path], work: Path, options: Any) -> str:
         ("int8 text", [file], "int8", False),
         ("one recording", files[:1], "fp32", False),
     ):
-        if program == "attn" and kind == "int8":
-            continue
         found = heard(program, given, options, kind=kind, times=timed)
         cells.append(f"{name} {found.seconds:.1f} s {found.megabytes:.0f} MB")
     return "; ".join(cells)

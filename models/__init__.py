@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from models.core.sources import Source
     from models.engines.captioner import Captioner
     from models.engines.classifier import Classifier
-    from models.engines.transcriber import Transcriber
+    from models.engines.transcripts import SpeechModel
     from models.engines.translator import EnsembleTranslator, Translator
     from models.networks.encoder_decoder import EncoderDecoder
 
@@ -73,10 +73,10 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
 
 def load(
     model: str | Path, *, device: str = "cpu"
-) -> Translator | Captioner | Classifier | Transcriber:
+) -> Translator | Captioner | Classifier | SpeechModel:
     """Open a trained model, given by its folder or name (see models.storage.installed).
 
-    Return a Translator, Captioner, Classifier or Transcriber, as its family requires. Raises
+    Return a Translator, Captioner, Classifier or SpeechModel, as its family requires. Raises
     NotFoundError if there is no such model, and DamagedError if it cannot be read.
     """
     path = find_model(model)
@@ -122,11 +122,17 @@ def load_classifier(model: str | Path, *, device: str = "cpu") -> Classifier:
     return Classifier.read(find_model(model), device=device)
 
 
-def load_transcriber(model: str | Path, *, device: str = "cpu") -> Transcriber:
-    """Open a trained model of speech, as `load` does; raise a ModelError if it is another model."""
-    from models.engines.transcriber import Transcriber
+def load_transcriber(
+    model: str | Path, *, device: str = "cpu", threads: int = 0, precision: str = "auto"
+) -> SpeechModel:
+    """Open a trained model of speech, as `load` does; raise a ModelError if it is another model.
 
-    return Transcriber.read(find_model(model), device=device)
+    threads: of the processor, 0: all. precision: of a Whisper model: auto, fp32 or int8.
+    """
+    from models.engines.transcripts import SpeechModel
+
+    path = find_model(model)
+    return SpeechModel.read(path, device=device, threads=threads, precision=precision)
 
 
 def _source_of(folder: Path) -> Source:

@@ -136,9 +136,9 @@ class SampleWriter(SideWriter):
     def __init__(self, folder: Path, part: str) -> None:
         super().__init__(folder, part, np.dtype("<i2"), "samples.bin")
 
-    def add_sound(self, samples: Tensor) -> None:
+    def add_sound(self, samples: np.ndarray) -> None:
         """Append a recording, (n,)."""
-        self.add([(samples.clamp(-1, 1) * FULL).round().short().numpy()])
+        self.add([(samples.clip(-1, 1) * FULL).round().astype("<i2")])
 
 
 @dataclass(frozen=True)
@@ -213,8 +213,7 @@ class SoundExamples(Examples):
         """Return the padded batch of some examples."""
         import torch
 
-        from models.search.batching import pad, teacher_forcing_batch
-        from models.signals.sound_features import padded_frames
+        from models.search.batching import pad, padded_frames, teacher_forcing_batch
 
         source, mask = padded_frames([self.features(self.joined[n]) for n in numbers])
         target = pad([self.ids[number] for number in numbers], torch.device("cpu"))
@@ -228,7 +227,7 @@ class SoundExamples(Examples):
 
         random = np.random.default_rng([self.seed, self.epoch, recordings[0], 1])
         warp = 1 + round(random.uniform(-1, 1) * WARPS) / WARPS * self.augment.warp
-        features = log_mel(torch.from_numpy(self.sound(recordings, random)), self.audio, warp)
+        features = torch.from_numpy(log_mel(self.sound(recordings, random), self.audio, warp))
         if self.augment.tempo:
             factor = 1 + random.uniform(-self.augment.tempo, self.augment.tempo)
             size = max(1, round(len(features) / factor))

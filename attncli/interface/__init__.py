@@ -1,7 +1,7 @@
 """The models for Python programs and notebooks; `attncli.load` opens one.
 
 What stands here is the public interface: `load`, `Translator`, `Captioner`, `Classifier`,
-`Transcriber` and their results. docs/python.md lists it.
+`SpeechModel` and their results. docs/python.md lists it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from attncli.interface.captioner import Captioner
     from attncli.interface.classifier import Classifier
     from attncli.interface.translator import Translator
-    from models.engines.transcriber import Transcriber
+    from models.engines.transcripts import SpeechModel
 
 
 def load(
     model: str | Path, *, device: str = "cpu"
-) -> Translator | Captioner | Classifier | Transcriber:
+) -> Translator | Captioner | Classifier | SpeechModel:
     """Open a trained model, given by its folder or its name (`attn models` lists the names).
 
-    Return a Translator, Captioner, Classifier or Transcriber, as the model requires; for rows of
+    Return a Translator, Captioner, Classifier or SpeechModel, as the model requires; for rows of
     several inputs, and for a task whose row in attncli.task.table names no class, the model that
     `models.load` returns. device: cpu, cuda, mps or auto. Raises NotFoundError if there is no such
     model, and DamagedError if it cannot be read.

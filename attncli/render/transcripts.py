@@ -11,16 +11,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from attncli.data.streams import as_json_line
 from attncli.task.runner import JsonObject
 from attncli.terminal.messages import one_cell, printable
-from models.engines.transcriber import Transcript, Word
+from models.engines.transcripts import Transcript, Word
 
 TranscriptFormat = Literal["text", "tsv", "jsonl", "srt", "vtt", "ctm"]
-TIMED = ("srt", "vtt", "ctm")  # formats that have times of words
 PAUSE, LONGEST = 1.0, 6.0  # seconds: a longer pause divides subtitles; the longest subtitle
 WIDTH = 42  # letters of a line of a subtitle, of which there are two at most
 
@@ -29,7 +28,7 @@ class TranscribedFile(NamedTuple):
     """A recording with its transcript, or the reason why there is none."""
 
     name: str
-    transcript: Transcript | None
+    transcript: Transcript | None = None
     note: str = ""
     remark: str = ""  # on a recording that was transcribed
     channel: int = 0  # from 1, if each is transcribed by itself
@@ -39,22 +38,23 @@ class TranscribedFile(NamedTuple):
         """The text; empty if there is none."""
         return self.transcript.text if self.transcript else ""
 
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The words with their times; none if there is no text."""
+        return self.transcript.words if self.transcript else ()
 
-def rendered(
-    file: TranscribedFile, format: str, *, alone: bool, align: bool = False, number: int = 1
-) -> bytes:
-    """Return a result in a format. alone: there is one recording; number: of its first subtitle."""
+
+def rendered(file: TranscribedFile, format: str, *, alone: bool, align: bool = False) -> bytes:
+    """Return a result in a format. alone: there is one recording."""
     if format in TIMED:
-        cues = WRITERS[format](file, number)
-        return "".join(cues).encode("utf-8", "replace")
+        return "".join(TIMED[format](file)).encode("utf-8", "replace")
     channel = f":{file.channel}" if file.channel else ""
     name = "" if alone and format == "text" else f"{_name(file)}{channel}\t"
     if format == "jsonl":
         return (as_json_line(record(file, align=align)) + "\n").encode("utf-8", "replace")
     if not file.transcript and alone:
         return b""
-    words = file.transcript.words if file.transcript else ()
-    times = "\t" + " ".join(f"{w.start:.2f}-{w.end:.2f}" for w in words) if align else ""
+    times = "\t" + " ".join(f"{w.start:.2f}-{w.end:.2f}" for w in file.words) if align else ""
     return f"{name}{one_cell(file.text)}{times}\n".encode("utf-8", "surrogateescape")
 
 
@@ -100,29 +100,24 @@ def _subtitle(words: list[Word]) -> tuple[float, float, str]:
     return words[0].start, words[-1].end, "\n".join(textwrap.wrap(text, WIDTH))
 
 
-def _srt(file: TranscribedFile, number: int) -> Iterator[str]:
-    cues = subtitles(file.transcript.words) if file.transcript else ()
-    for count, (start, end, text) in enumerate(cues, number):
+def _srt(file: TranscribedFile) -> Iterator[str]:
+    for count, (start, end, text) in enumerate(subtitles(file.words), 1):
         yield f"{count}\n{clock(start, ',')} --> {clock(end, ',')}\n{text}\n\n"
 
 
-def _vtt(file: TranscribedFile, number: int) -> Iterator[str]:
+def _vtt(file: TranscribedFile) -> Iterator[str]:
     yield "WEBVTT\n\n"
-    for start, end, text in subtitles(file.transcript.words) if file.transcript else ():
+    for start, end, text in subtitles(file.words):
         yield f"{clock(start, '.')} --> {clock(end, '.')}\n{text.replace('-->', '->')}\n\n"
 
 
-def _ctm(file: TranscribedFile, number: int) -> Iterator[str]:
-    for word in file.transcript.words if file.transcript else ():
+def _ctm(file: TranscribedFile) -> Iterator[str]:
+    for word in file.words:
         place = f"{_name(file).replace(' ', '_')} {file.channel or 1}"
         yield f"{place} {word.start:.2f} {word.end - word.start:.2f} {word.text}\n"
 
 
-WRITERS: dict[str, Callable[[TranscribedFile, int], Iterator[str]]] = {
-    "srt": _srt,
-    "vtt": _vtt,
-    "ctm": _ctm,
-}
+TIMED = {"srt": _srt, "vtt": _vtt, "ctm": _ctm}  # formats that have times of words
 
 
 def clock(seconds: float, point: str) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import io
 import zlib
 from collections.abc import Callable
-from pkgutil import resolve_name
 from typing import Any
 
 from starlette.requests import Request
@@ -16,7 +15,8 @@ from attncli.caption.writers import CaptionedImage
 from attncli.data.named_files import ImageFile
 from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described
-from attncli.render.sound_attention import sound_maps, spectrogram_url
+from attncli.render.sound_attention import shares, sound_maps, spectrogram_url, tokens_of
+from attncli.render.transcripts import rendered
 from attncli.serve.catalogue import CAPTION, TRANSCRIBE, name_of
 from attncli.serve.models import Job
 from attncli.serve.options import DOCUMENT_TIMES
@@ -24,6 +24,7 @@ from attncli.serve.requests import FALSE, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.task.runner import JsonObject
 from models.core.errors import ModelError
+from models.signals.recordings import header
 
 MOST_CAPTIONS = 20
 
@@ -127,7 +128,6 @@ async def transcriptions(request: Request) -> Response:
         return JSONResponse(verbose(found, language, parts))
     if format == "text":
         return PlainTextResponse(f"{found.text}\n")
-    rendered = resolve_name("attncli.render.transcripts:rendered")  # imports torch
     return PlainTextResponse(rendered(found, format, alone=True))
 
 
@@ -149,7 +149,7 @@ async def transcribed(call: Call, model: str, job: Job) -> Any:
 def check_seconds(content: bytes) -> None:
     """Raise RequestError for what is no recording, and for one that is too long."""
     try:
-        seconds = resolve_name("models.signals.recordings:seconds_of")(content)
+        seconds = header(content).seconds
     except ModelError as error:
         raise invalid(str(error)) from None
     if seconds > LONGEST:
@@ -169,12 +169,12 @@ def record(found: Any) -> JsonObject:
         answer["maps"] = [
             times(one)
             | {
-                "tokens": list(one.tokens),
-                "weights": one.shares.astype(float).round(3).tolist(),
-                "slotSeconds": one.slot_seconds,
-                "spectrogram": spectrogram_url(one),
+                "tokens": tokens_of(each),
+                "weights": shares(each).astype(float).round(3).tolist(),
+                "slotSeconds": each.slot_seconds,
+                "spectrogram": spectrogram_url(each),
             }
-            for one in maps
+            for one, each in maps
         ]
     return answer
 

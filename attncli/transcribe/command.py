@@ -90,7 +90,7 @@ def transcribe(
         raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")
     check_output(output)
     check_shown(show, format)
-    from attncli.transcribe.runner import TranscribeRunner, drawing  # imports torch
+    from attncli.transcribe.runner import TranscribeRunner, drawing  # imports NumPy
 
     alone = is_alone(names) and not channels
     draw = drawing(picture, console, alone=alone)
@@ -107,11 +107,9 @@ def transcribe(
             if show:
                 write(runner.heat_map(result).encode("utf-8", "replace"))
             draw(result)
-            if result.note:
-                failed += 1
-                console.warn(result.note)
-            if result.remark:
-                console.warn(result.remark)
+            failed += bool(result.note)
+            for message in filter(None, (result.note, result.remark)):
+                console.warn(message)
             advance(count, counted(count, "recording"))
     if failed:
         raise typer.Exit(1)

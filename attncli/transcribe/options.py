@@ -9,13 +9,18 @@ from models.core.settings import option
 
 
 @dataclass(frozen=True)
-class SpeechDetection:
-    """What of a recording is transcribed."""
+class TranscribeSettings:
+    """What of a recording is transcribed, and how exactly Whisper computes."""
 
     vad: bool = option(
         False,
         "leave out what has no speech for two seconds, by Silero's detector: silence, hum, noise "
         "and music give no words",
+    )
+    precision: str = option(
+        "auto",
+        "Whisper on a processor: fp32, int8 (faster, less exact), or auto, that of the weights",
+        choices=("auto", "fp32", "int8"),
     )
 
 
@@ -26,6 +31,6 @@ class TranscribeOptions(Options):
     TABLES = "search attention transcribe"
     UNUSED = "search.max_caption search.nbest"
 
-    transcribe: SpeechDetection = option(SpeechDetection, "transcribe")
+    transcribe: TranscribeSettings = option(TranscribeSettings, "transcribe")
     align: bool = False  # True adds the times of words
     channels: bool = False  # True transcribes each channel by itself

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -15,12 +16,17 @@ from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
-from attncli.task.runner import JsonObject, Runner
+from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, current_screen
 from attncli.transcribe.options import TranscribeOptions
+from models import load_transcriber
 from models.core.errors import InputError, ModelError
-from models.engines.transcriber import NamedRecording, Transcriber
-from models.signals.recordings import Channel, channel_count, read_sound, shortfall
+from models.engines.transcripts import NamedRecording, SpeechModel
+from models.signals.recordings import Channel, header, read_sound
+from models.storage.installed import chosen_model
+from models.storage.settings import read_settings
+
+RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 
 
 class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
@@ -29,10 +35,21 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
     task = shipped = "transcribe"
     doing, unit, into, options_of = "transcribing", "recording", "text", TranscribeOptions
     files, fields, formats = RECORDINGS, 0, ("text", "tsv", "jsonl", "ctm")
-    load, item = staticmethod(partial(loading.load, task)), RECORDINGS.named
+    item = RECORDINGS.named
+
+    @staticmethod
+    def load(models: Models, options: TranscribeOptions) -> SpeechModel:
+        """Read a model, or that in the box without one; Whisper needs no torch on a processor."""
+        path = chosen_model(next(iter(loading.as_folders(models)), None), "transcribe")
+        loading.say_licence(path, read_settings(path), options.messages)
+        loading.retain_memory()
+        precision = options.transcribe.precision
+        return load_transcriber(
+            path, device=options.device, threads=options.threads, precision=precision
+        )
 
     @classmethod
-    def of(cls, model: Transcriber, options: TranscribeOptions) -> TranscribeRunner:
+    def of(cls, model: SpeechModel, options: TranscribeOptions) -> TranscribeRunner:
         """Return the runner of a model."""
         model = loading.configured(cls.task, model, options)  # a copy
         model.vad = options.transcribe.vad
@@ -42,23 +59,25 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
         self, chunks: Iterable[Sequence[ImageFile]], *, weights: bool = False
     ) -> Iterator[list[TranscribedFile]]:
         """Transcribe recordings, in order; yield them one by one. weights: times and attention."""
-        channels = self.options.channels
         times = self.options.align or self.options.format in TIMED
-        waiting: list[tuple[ImageFile, int]] = []  # recordings that have no result yet; channel
+        waiting: list[TranscribedFile] = []  # recordings that have no result yet
 
         def named() -> Iterator[NamedRecording]:
             for file in chain.from_iterable(chunks):
-                for channel in range(1, _count(file) + 1) if channels else (0,):
-                    waiting.append((file, channel))
+                count, remark = 1, ""
+                with suppress(ModelError):  # which is reported when it is read
+                    stated = header(_content(file), file.name)
+                    count, remark = stated.channels, stated.shortfall
+                for channel in range(1, count + 1) if self.options.channels else (0,):
+                    remark = f"{file.name} has {remark}" if remark and channel < 2 else ""
+                    waiting.append(TranscribedFile(file.name, remark=remark, channel=channel))
                     yield file.name, partial(_content, file, channel)
 
         for found in self.model.stream(named(), times=times, attention=weights):
-            file, channel = waiting.pop(0)
             if isinstance(found, ModelError):
-                yield [TranscribedFile(file.name, None, str(found), channel=channel)]
+                yield [waiting.pop(0)._replace(note=str(found), remark="")]
             else:
-                remark = "" if channel > 1 else shortfall(file.content(), file.name)
-                yield [TranscribedFile(file.name, found, remark=remark, channel=channel)]
+                yield [waiting.pop(0)._replace(transcript=found)]
 
     def rows(self, results: Sequence[TranscribedFile]) -> bytes:
         """Return the rows of some recordings."""
@@ -73,20 +92,12 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
 
     def heat_map(self, result: TranscribedFile) -> str:
         """Return the strips of attention over time."""
-        maps = sound_maps(result.transcript) if result.transcript else []
+        maps = sound_maps(result.transcript) if result.transcript else ()
         return strips(maps, current_screen())
 
     def text(self, result: TranscribedFile) -> str | None:
         """Return the transcript."""
         return None if result.note else result.text
-
-
-def _count(file: ImageFile) -> int:
-    """Return the number of channels of a recording; 1 if it cannot be read, which is reported."""
-    try:
-        return channel_count(_content(file), file.name)
-    except ModelError:
-        return 1
 
 
 def _content(file: ImageFile, channel: int = 0) -> Any:
@@ -96,15 +107,9 @@ def _content(file: ImageFile, channel: int = 0) -> Any:
     return Channel(file.content(), channel - 1) if channel else file.content()
 
 
-# Attention over time of `attn transcribe` and `attn explain`: pictures and strips.
-
-
-RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
-
-DrawSound = Callable[[TranscribedFile], None]
-
-
-def drawing(place: str | None, messages: Messages, *, alone: bool) -> DrawSound:
+def drawing(
+    place: str | None, messages: Messages, *, alone: bool
+) -> Callable[[TranscribedFile], None]:
     """Return the function that writes the picture of a recording; refuse impossible places.
 
     place: a file for one recording; for several, a folder/ or a name that contains {name}.
@@ -135,7 +140,7 @@ def _sound(file: TranscribedFile, messages: Messages) -> bytes:
         messages.warn(f"the page has no sound: it contains that of files of {LONGEST} s at most")
         return b""
     try:
-        return wav_of(read_sound(Path(file.name), RATE).numpy(), RATE)
+        return wav_of(read_sound(Path(file.name), RATE), RATE)
     except ModelError as error:
         messages.warn(str(error))
         return b""

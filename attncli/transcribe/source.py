@@ -162,7 +162,7 @@ class AudioTraining(TrainingSource):
         rate, sounds = config.model.audio.rate, []
         for number, file in enumerate(found):
             progress("reading recordings", number, len(found))
-            sounds.append(read_sound(file.content(), rate, file.name).numpy())
+            sounds.append(read_sound(file.content(), rate, file.name))
         table = SoundSamples(np.concatenate(sounds), np.cumsum([0, *map(len, sounds)]))
         frames, seed = slot_frames(config), config.train.seed
         test = SoundExamples(

@@ -118,7 +118,7 @@ class AudioSource(Source):
     task = "transcribe"
     ability = "transcribes recordings"
     reads_tokens = False
-    runner = "models.engines.transcriber:Transcriber"
+    runner = "models.engines.transcripts:SpeechModel"
     unused_settings = (
         "search.max_caption",
         *("tokenizer.joint", "tokenizer.target_kind"),

@@ -169,7 +169,11 @@ def converted(
 
 
 def converted_whisper(
-    weights: Weights, config: ModelConfig, order: Sequence[int], settings: Mapping[str, Any]
+    weights: Weights,
+    config: ModelConfig,
+    order: Sequence[int],
+    settings: Mapping[str, Any],
+    precision: str = "fp32",
 ) -> dict[str, bytes]:
     """Return the files of the CTranslate2 model of a Whisper model by name.
 
@@ -192,6 +196,8 @@ def converted_whisper(
     variables["decoder/embeddings/weight"] = embedding[list(order)]
     variables["decoder/projection/bias"] = bias[list(order)]
     aliases = {"decoder/projection/weight": "decoder/embeddings/weight"}
+    if precision == "int8":
+        _quantise(variables, aliases)
     return {
         "model.bin": to_bytes("WhisperSpec", 3, variables, aliases),
         "config.json": json.dumps({**settings, "layer_norm_epsilon": config.norm_epsilon}).encode(),
@@ -301,7 +307,7 @@ def _vocabulary(
 
 def _quantise(variables: Variables, aliases: dict[str, str]) -> None:
     """Replace every matrix of weights by its int8 numbers, and add its scales."""
-    for name in [name for name in variables if name.endswith("/weight")]:
+    for name in [n for n, each in variables.items() if n.endswith("/weight") and each.ndim == 2]:
         weight = variables[name].astype("f4")
         largest = numpy.abs(weight).max(1)
         scale = (127 / numpy.where(largest == 0, 127, largest)).astype("f4")

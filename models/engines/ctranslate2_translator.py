@@ -318,14 +318,7 @@ def obstacle(settings: dict[str, Any], search: SearchConfig, device: str = "auto
         return "search.method=sample"
     if device not in ("auto", "cpu"):
         return f"--device {device}"
-    try:
-        library: Any = import_module("ctranslate2")
-    except (ImportError, OSError) as error:
-        return f"no usable library ({error})"
-    if not hasattr(library, "Translator"):
-        return "no usable library (its compiled part is missing)"
-    has_gpu = device == "auto" and library.get_cuda_device_count()
-    return "a GPU, which torch uses" if has_gpu else ""
+    return missing_library(gpu=device == "auto")
 
 
 def unsuitable(settings: dict[str, Any]) -> str:
@@ -348,3 +341,14 @@ def unsuitable(settings: dict[str, Any]) -> str:
     if not config.encoder_layers or config.max_source > MOST_POSITIONS or settings.get("shared"):
         return "a model of unusual settings"
     return ""
+
+
+def missing_library(*, gpu: bool) -> str:
+    """Return why the library cannot be used. gpu: True if a GPU is preferred to it."""
+    try:
+        library: Any = import_module("ctranslate2")
+    except (ImportError, OSError) as error:
+        return f"no usable library ({error})"
+    if not hasattr(library, "Translator"):
+        return "no usable library (its compiled part is missing)"
+    return "a GPU, which torch uses" if gpu and library.get_cuda_device_count() else ""

@@ -89,19 +89,6 @@ class TextTranslator(TrainedModel):
         return self.config.max_source
 
     @property
-    def read_mode(self) -> str:
-        """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
-        return "soft"
-
-    def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
-        """Raise ConfigurationError, because the attention is not hard."""
-        raise ConfigurationError(
-            f"attention read by {decode} of a model that is not hard",
-            "a model trained with model.attention.read=hard",
-            "leave the choice out",
-        )
-
-    @property
     def languages(self) -> tuple[str, ...]:
         """The target languages of a multilingual model; empty for a model of one direction."""
         return self.tokenizer_config.languages

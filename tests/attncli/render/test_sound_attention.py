@@ -9,25 +9,29 @@ import wave
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from attncli.render.sound_attention import (
     WRITERS,
-    SoundMap,
     sound_page,
     spectrogram_url,
     strips,
     wav_of,
 )
 from attncli.terminal.messages import Screen
+from models.core.types import Hypothesis
+from models.engines.transcripts import SoundAttention, SpokenSegment, Word
 
-WEIGHTS = np.array([[0.2, 0.1, 0.0, 0.0, 0.0], [0.0, 0.0, 0.1, 0.4, 0.1]], np.float32)
+WEIGHTS = torch.tensor([[0.2, 0.1, 0.0, 0.0, 0.0], [0.0, 0.0, 0.1, 0.4, 0.1]])
 
 
-def made(*tokens: str) -> SoundMap:
-    energies = np.random.default_rng(1).normal(size=(50, 8)).astype(np.float32)
-    words = tuple((token, 1.0 + n, 1.5 + n) for n, token in enumerate(tokens))
-    return SoundMap(1.0, 3.0, tokens, WEIGHTS[: len(tokens)], 0.4, energies, 0.04, words)
+def made(*tokens: str) -> tuple[SpokenSegment, SoundAttention]:
+    energies = torch.randn(50, 8, generator=torch.Generator().manual_seed(1))
+    words = tuple(Word(token, 1.0 + n, 1.5 + n) for n, token in enumerate(tokens))
+    found = SoundAttention(tokens, WEIGHTS[: len(tokens)], 0.4, energies, 0.04)
+    output = Hypothesis(" ".join(tokens), 0.0, 0.0, tokens, ())
+    return SpokenSegment(1.0, 3.0, (output,), words, found), found
 
 
 MAPS = [made("one", "<b>two"), made("three", "$four_")]
@@ -56,8 +60,7 @@ def test_the_page_has_each_word_with_its_time_and_the_sound() -> None:
 
 
 def test_high_bands_are_on_top() -> None:
-    one = made("one")
-    one = one._replace(spectrogram=np.tile(np.arange(8, dtype=np.float32), (50, 1)))
+    one = made("one")[1]._replace(spectrogram=torch.arange(8.0).repeat(50, 1))
     picture = Image.open(io.BytesIO(base64.b64decode(spectrogram_url(one).partition(",")[2])))
     grey = np.asarray(picture.convert("L"))
     assert grey.shape == (8, 50) and grey[0, 0] < grey[-1, 0]  # dark is loud

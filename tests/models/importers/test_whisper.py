@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,10 +17,10 @@ pytest.importorskip("transformers")
 from models.core.config import AudioConfig
 from models.core.errors import ModelError
 from models.core.use_config import SearchConfig
-from models.engines.transcriber import Transcriber
-from models.engines.whisper import WhisperTranscriber
-from models.engines.whisper_engine import CTranslate2Whisper, TorchWhisper
-from models.engines.whisper_windows import Stream, WhisperTokens, Windows, window_features
+from models.engines.whisper import Stream
+from models.engines.whisper import WhisperTranscriber as Transcriber
+from models.engines.whisper_engine import CTranslate2Whisper, WhisperTokens, window_features
+from models.engines.whisper_torch import TorchWhisper
 from models.importers.base import import_model, importer_of
 from models.networks.bundle import Bundle, read
 from models.networks.decoder import Wanted
@@ -39,6 +40,7 @@ class Both(NamedTuple):
     rows: tuple[int, ...]
     silent: frozenset[int]
     engine: TorchWhisper
+    fast: CTranslate2Whisper
     folder: Path
 
     @property
@@ -65,6 +67,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
         vocabulary.rows,
         frozenset({*vocabulary.silent, *suppressed}),
         TorchWhisper(bundle.model, tokens, torch.device("cpu")),
+        CTranslate2Whisper(out, tokens, bundle.model.config, threads=1),
         out,
     )
 
@@ -72,28 +75,28 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
 LENGTHS = (12, 4, 8, 12, 3, 11)  # quarters of a second
 
 
-def sounds(lengths: tuple[int, ...] = LENGTHS) -> Iterator[torch.Tensor]:
+def sounds(lengths: tuple[int, ...] = LENGTHS) -> Iterator[Any]:
     """Yield recordings of noise of several lengths up to a window."""
     generator = torch.Generator().manual_seed(1)
     for number, quarters in enumerate(lengths):
         samples = torch.randn(quarters * RATE // 4, generator=generator)
-        yield samples * torch.linspace(0.1, 1, len(samples)) * 0.1 * (number + 1)
+        yield (samples * torch.linspace(0.1, 1, len(samples)) * 0.1 * (number + 1)).numpy()
 
 
-def extracted(samples: torch.Tensor) -> torch.Tensor:
+def extracted(samples: Any) -> torch.Tensor:
     """Return the features (1, bands, F) that the publisher's program computes."""
     extractor = published.transformers.WhisperFeatureExtractor(chunk_length=published.SECONDS)
-    found = extractor(samples.numpy(), sampling_rate=RATE, return_tensors="pt")
+    found = extractor(samples, sampling_rate=RATE, return_tensors="pt")
     return torch.as_tensor(found.input_features)
 
 
 @torch.no_grad()
 def test_features_logits_and_attention_are_those_of_its_model(both: Both) -> None:
     real = [number for number in range(len(both.rows)) if number not in both.silent]
-    ids = [*both.tokens.prompt("de").ids, *range(40, 50)]
+    ids = [*both.tokens.prompt("de"), *range(40, 50)]
     for samples in sounds():
         features = extracted(samples)
-        found = window_features(samples, both.bundle.model.config.audio)[0].mT
+        found = torch.tensor(window_features(samples, both.bundle.model.config.audio)).mT
         torch.testing.assert_close(found, features[0], atol=1e-5, rtol=0)
         theirs = both.theirs(
             input_features=features,
@@ -121,10 +124,11 @@ def test_greedy_tokens_are_those_of_generate(both: Both, timed: bool, task: str)
         [expected] = both.theirs.generate(features, **options).tolist()
         to = "en" if task == "translate" else ""
         prompt = both.tokens.prompt("de", to=to, timed=timed)
-        memory = both.engine.encode(samples)
-        found = both.theirs_of(both.engine.decode(memory, prompt, GREEDY, "").ids)
         whole = [number for number in expected if number != both.rows[END]]
-        assert found == (whole[: len(found)] if timed else whole)  # it goes on behind a last time
+        for engine in (both.engine, both.fast):
+            output = engine.decode(engine.encode(samples), prompt, GREEDY, "")
+            found = both.theirs_of(output.ids)
+            assert found == (whole[: len(found)] if timed else whole)  # it goes on behind a time
         seen.add(tuple(found))
     assert task == "translate" or (len(seen) > 1 and max(map(len, seen)) > 3)
 
@@ -132,34 +136,9 @@ def test_greedy_tokens_are_those_of_generate(both: Both, timed: bool, task: str)
 def test_the_language_is_the_most_probable_first_token(both: Both) -> None:
     for samples in sounds():
         [expected] = both.theirs.detect_language(extracted(samples)).tolist()
-        memory = both.engine.encode(samples)
-        windows = Windows(both.engine, both.tokens, both.bundle.model.config)
-        code = windows.detected(memory)
-        assert both.rows[both.tokens.language_id(code)] == expected
-        assert sum(both.engine.languages(memory)) == pytest.approx(1)
-
-
-@torch.no_grad()
-def test_times_of_tokens_are_those_of_its_attention(both: Both) -> None:
-    heads = both.theirs.generation_config.alignment_heads
-    for samples in sounds((12, 12, 12)):
-        prompt, text = both.tokens.prompt("en"), [*range(30, 42)]
-        ids = torch.tensor([both.theirs_of([*prompt.ids, *text])])
-        theirs = both.theirs(
-            input_features=extracted(samples), decoder_input_ids=ids, output_attentions=True
-        )
-
-        class Generated(dict[str, Any]):
-            """Results of `generate`, with the attention of one pass."""
-
-            sequences, cross_attentions = ids, [theirs.cross_attentions]
-
-        before = len(prompt.ids) - 1  # rows of tokens that predict no text
-        [expected] = both.theirs._extract_token_timestamps(Generated(), heads, num_input_ids=before)
-        found, _ = both.engine.align(both.engine.encode(samples), prompt, text, 150)
-        times = torch.tensor(found) * published.STEP
-        assert (times - expected[before:-1]).abs().max() <= published.STEP + 1e-6
-        assert found == sorted(found) and len({*found}) > 3
+        for engine in (both.engine, both.fast):
+            code = engine.language(engine.encode(samples))
+            assert both.rows[both.tokens.languages[both.tokens.codes.index(code)]] == expected
 
 
 def test_a_long_recording_is_read_as_generate_reads_it(
@@ -170,14 +149,13 @@ def test_a_long_recording_is_read_as_generate_reads_it(
     whole = torch.randn(80, 1150, generator=generator) / 4
     whole += torch.randn(80, 12, generator=generator).repeat_interleave(96, 1)[:, :1150]
 
-    def features(samples: torch.Tensor, config: AudioConfig) -> torch.Tensor:
+    def features(samples: Any, config: AudioConfig) -> Any:
         first = int(samples[0]) // 160
-        part = whole[:, first : first + len(samples) // 160]
-        missing = published.SECONDS * 100 - part.shape[1]
-        return torch.nn.functional.pad(part, (0, missing)).mT[None]
+        part = whole[:, first : first + len(samples) // 160].numpy()
+        return np.pad(part, [(0, 0), (0, published.SECONDS * 100 - part.shape[1])]).T
 
-    monkeypatch.setattr("models.engines.whisper_engine.window_features", features)
-    monkeypatch.setattr("models.engines.whisper_windows.TEMPERATURES", (0.0,))
+    monkeypatch.setattr("models.engines.whisper_torch.window_features", features)
+    monkeypatch.setattr("models.engines.whisper.TEMPERATURES", (0.0,))
     result = both.theirs.generate(
         whole[None],
         attention_mask=torch.ones(1, 1150, dtype=torch.long),
@@ -188,44 +166,41 @@ def test_a_long_recording_is_read_as_generate_reads_it(
         return_segments=True,
     )
     [expected] = result["segments"]
-    windows = Windows(both.engine, both.tokens, both.bundle.model.config)
-    blocks = torch.arange(1150 * 160, dtype=torch.float32).split(50_000)
-    found = list(windows.read(Stream(iter(blocks)), GREEDY, "en"))
-    parts = [(one.start, part) for one in found for part in one.parts]
-    first = both.tokens.times
-    for (start, ours), theirs in zip(parts, expected, strict=True):
-        assert start + ours.first * published.STEP == pytest.approx(float(theirs["start"]))
-        assert start + ours.last * published.STEP == pytest.approx(float(theirs["end"]))
-        text = [number for number in theirs["tokens"].tolist() if number < both.rows[first]]
-        assert both.theirs_of(number for number in ours.ids if number < first) == text
-    assert len(parts) > len(found) or len(found) > 4
+    model = Transcriber.read(both.folder).languages("en").with_search(GREEDY)
+    model.engine = both.engine
+    found = [*model.segments(Stream(iter(np.arange(1150 * 160, dtype=np.float32).reshape(4, -1))))]
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.start == pytest.approx(float(theirs["start"]), abs=1e-3)
+        assert ours.end == pytest.approx(float(theirs["end"]), abs=1e-3)
+        first = both.rows[both.tokens.times]
+        text = [number for number in theirs["tokens"].tolist() if number < first]
+        assert both.theirs_of(ours.hypotheses[0].ids) == text
+    assert len(found) > 4
 
 
-def test_ctranslate2_is_as_torch(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(both.folder))
-    engine = CTranslate2Whisper(both.folder, both.engine, threads=1)
-    engines: list[Any] = [both.engine, engine]
+def test_ctranslate2_is_as_torch(both: Both) -> None:
+    engines: tuple[Any, ...] = (both.engine, both.fast)
+    prompt, text = both.tokens.prompt("en", before=(20, 21, 22, 23)), [*range(30, 42)]
     for samples in sounds():
-        memories = both.engine.encode(samples), engine.encode(samples)
-        for before in ((), (20, 21, 22, 23)):
-            prompts = [both.tokens.prompt("en", timed=t, before=before) for t in (False, True)]
-            for prompt in prompts:
-                ours, theirs = (
-                    one.decode(memory, prompt, GREEDY, "")
-                    for one, memory in zip(engines, memories, strict=True)
-                )
-                assert theirs.ids == ours.ids
-                assert theirs.log_prob == pytest.approx(ours.log_prob, rel=1e-2)
-                assert theirs.no_speech == pytest.approx(ours.no_speech, abs=1e-5)
-        text = [*range(30, 42)]
-        [ours, theirs] = (
-            one.align(memory, both.tokens.prompt("en"), text, 150)
-            for one, memory in zip(engines, memories, strict=True)
-        )
+        pairs = [(engine, engine.encode(samples)) for engine in engines]
+        ours, theirs = (engine.decode(memory, prompt, GREEDY, "") for engine, memory in pairs)
+        assert theirs.ids == ours.ids
+        assert theirs.log_prob == pytest.approx(ours.log_prob, rel=1e-2)
+        assert theirs.no_speech == pytest.approx(ours.no_speech, abs=1e-5)
+        short = both.tokens.prompt("en")
+        ours, theirs = (engine.align(memory, short, text, 150) for engine, memory in pairs)
         assert sum(a != b for a, b in zip(theirs[0], ours[0], strict=True)) <= 4
         assert theirs[1] == pytest.approx(ours[1], abs=1e-4)
-        shares = (one.languages(m) for one, m in zip(engines, memories, strict=True))
-        assert next(shares) == pytest.approx(next(shares), abs=1e-4)
+        assert theirs[0] == sorted(theirs[0]) and len({*theirs[0]}) > 3
+
+
+@pytest.mark.parametrize("engine", ["fast", "engine"])
+def test_samples_depend_on_their_key_alone(both: Both, engine: str) -> None:
+    model, search = getattr(both, engine), SearchConfig(method="sample", temperature=2.0)
+    memory, prompt = model.encode(next(sounds())), both.tokens.prompt("en", timed=True)
+    keys = ["0", "1", "1", "0"]
+    found = [model.decode(memory, prompt, search, key).ids for key in keys]
+    assert found[0] == found[3] != found[1] == found[2]
 
 
 @pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
@@ -236,8 +211,9 @@ def test_a_transcript_is_that_of_its_windows(
     monkeypatch.setenv("XDG_CACHE_HOME", str(both.folder))
     if engine == "torch":
         monkeypatch.setitem(sys.modules, "ctranslate2", None)
+        with pytest.raises(ModelError, match="int8 with no usable library"):
+            Transcriber.read(both.folder, precision="int8")
     model = Transcriber.read(both.folder)
-    assert isinstance(model, WhisperTranscriber)
     assert isinstance(model.engine, TorchWhisper) is (engine == "torch")
     generator = torch.Generator().manual_seed(quarters)
     samples = SampleArray(torch.randn(quarters * RATE // 4, generator=generator) / 4, RATE)
@@ -260,12 +236,16 @@ def test_a_transcript_is_that_of_its_windows(
     assert german.text != plain.text or engine == "torch"
 
 
-def test_a_language_that_is_not_known_is_refused(both: Both) -> None:
-    assert both.tokens.language("EN") == "en"
-    with pytest.raises(ModelError, match="xx"):
-        both.tokens.language("xx")
-    with pytest.raises(ModelError, match="English alone"):
-        both.tokens.target("en", "de")
+@pytest.mark.parametrize(
+    ("languages", "message"), [(("xx",), "xx"), (("en", "de"), "English alone"), (("en", "y"), "y")]
+)
+def test_a_language_that_is_not_known_is_refused(
+    both: Both, languages: tuple[str, ...], message: str
+) -> None:
+    model = Transcriber.read(both.folder)
+    assert model.languages("EN", "EN").language == "en"
+    with pytest.raises(ModelError, match=message):
+        model.languages(*languages)
 
 
 def test_every_published_form_gives_one_bundle(tmp_path: Path) -> None:

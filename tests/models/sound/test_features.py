@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
-import torch
 
 from models.core.config import AudioConfig
 from models.signals.sound_features import filters, log_mel
@@ -15,17 +16,9 @@ WHISPER = AudioConfig(padded=30)
 SMALL = AudioConfig(rate=8000, bands=40)
 
 
-def noise(seconds: float, rate: int) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(1)
-    return torch.randn(int(seconds * rate), generator=generator) * 0.1
-
-
-def test_features_of_whisper_are_those_of_transformers() -> None:
-    from transformers import WhisperFeatureExtractor
-
-    sound, extractor = noise(30, 16_000), WhisperFeatureExtractor()  # type: ignore[no-untyped-call]
-    theirs = extractor(sound.numpy(), sampling_rate=16_000)["input_features"][0]
-    assert (log_mel(sound, WHISPER) - torch.tensor(theirs).mT).abs().max() < 1e-5
+def noise(seconds: float, rate: int) -> Any:
+    samples = np.random.default_rng(1).standard_normal(int(seconds * rate), np.float32)
+    return samples * np.float32(0.1)
 
 
 @pytest.mark.parametrize("config", [SMALL, AudioConfig(), WHISPER], ids=str)
@@ -35,34 +28,33 @@ def test_filters_are_those_of_transformers(config: AudioConfig) -> None:
     low, norm, scale = (0, "slaney", "slaney") if config.padded else (20, None, "htk")
     bins, top = filters(config).shape[1], config.rate / 2
     theirs = mel_filter_bank(bins, config.bands, low, top, config.rate, norm=norm, mel_scale=scale)
-    assert torch.allclose(filters(config), torch.tensor(theirs).mT.float(), atol=1e-7)
+    np.testing.assert_allclose(filters(config), theirs.T, atol=1e-7)
 
 
 @pytest.mark.parametrize("samples", [1, 79, 80, 200, 801, 8000])
 def test_each_hop_has_a_frame(samples: int) -> None:
     found = log_mel(noise(samples / 8000, 8000), SMALL)
-    assert found.shape == (max(1, samples // 80), 40) and found.isfinite().all()
+    assert found.shape == (max(1, samples // 80), 40) and np.isfinite(found).all()
 
 
 def test_silence_and_a_constant_offset_have_finite_features() -> None:
-    quiet, loud = torch.zeros(4000), noise(0.5, 8000)
-    assert torch.equal(log_mel(quiet, SMALL), log_mel(quiet + 0.5, SMALL))
-    assert log_mel(quiet, SMALL).isfinite().all()
-    assert torch.allclose(log_mel(loud, SMALL), log_mel(loud + 0.25, SMALL), atol=1e-3)
+    quiet, loud = np.zeros(4000, np.float32), noise(0.5, 8000)
+    assert (log_mel(quiet, SMALL) == log_mel(quiet + 0.5, SMALL)).all()
+    assert np.isfinite(log_mel(quiet, SMALL)).all()
+    np.testing.assert_allclose(log_mel(loud, SMALL), log_mel(loud + 0.25, SMALL), atol=1e-3)
 
 
 def test_warped_filters_look_at_other_frequencies_and_stay_below_half_the_rate() -> None:
-    hertz = torch.linspace(0, 4000, filters(SMALL).shape[1])
+    hertz = np.linspace(0, 4000, filters(SMALL).shape[1])
     centre = hertz[filters(SMALL).argmax(1)]
     for warp in (0.8, 1.2):
         found = hertz[filters(SMALL, warp).argmax(1)]
-        assert (found[:25] - warp * centre[:25]).abs().max() < 2 * hertz[1]
+        assert np.abs(found[:25] - warp * centre[:25]).max() < 2 * hertz[1]
         assert (filters(SMALL, warp).sum(1) > 0).all()
-    assert torch.equal(filters(SMALL, 1.0), filters(SMALL))
 
 
 def test_silence_of_zeros_is_as_far_below_the_loudest_as_is_heard() -> None:
-    sound = torch.cat([noise(0.2, 8000), torch.zeros(1600)])
+    sound = np.concatenate([noise(0.2, 8000), np.zeros(1600, np.float32)])
     found = log_mel(sound, replace(SMALL, center=True))
     assert found.max() - found.min() == pytest.approx(7 * math.log(10), abs=1e-4)
-    assert torch.equal(found[:15], log_mel(sound, SMALL)[:15])
+    assert (found[:15] == log_mel(sound, SMALL)[:15]).all()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,30 +38,25 @@ def test_a_recording_alone_has_the_text_that_it_has_in_a_batch(
         assert alone[0].score == pytest.approx(best[0].score, abs=1e-4)
 
 
-def test_files_folders_and_python_give_one_text(speech_model: Path, wavs: Path, attn: Attn) -> None:
-    files = [str(wavs / f"dev{number}.wav") for number in range(3)]
-    out = attn(*TASK, speech_model, *files).out
-    rows = [line.split("\t") for line in out.splitlines()]
-    assert [name for name, _ in rows] == files
-    assert attn(*TASK, speech_model, files[0]).out == rows[0][1] + "\n"
-    everything = attn(*TASK, speech_model, wavs).out
-    assert set(out.splitlines()) <= set(everything.splitlines())
-    model = attncli.load(speech_model)
-    samples, rate = soundfile.read(files[0], dtype="float32")
-    assert model.transcribe(files[0]).text == rows[0][1]  # type: ignore[union-attr]
-    assert model.transcribe(samples, rate=rate).text == rows[0][1]  # type: ignore[union-attr]
-    with pytest.raises(attncli.ModelError, match="without its rate"):
-        model.transcribe(samples)  # type: ignore[union-attr]
-
-
-def test_a_pipe_gives_the_text_of_its_file(
-    speech_model: Path, wavs: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("no_workers")
+def test_every_door_gives_one_text(
+    speech_model: Path, wavs: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    path = wavs / "dev0.wav"
-    expected = attn(*TASK, speech_model, path).out
-    with path.open("rb") as stream:
+    files = [str(wavs / f"dev{number}.wav") for number in range(3)]
+    rows = [line.split("\t") for line in attn(*TASK, speech_model, *files).out.splitlines()]
+    assert [name for name, _ in rows] == files
+    everything = attn(*TASK, speech_model, wavs).out
+    assert {"\t".join(row) for row in rows} <= set(everything.splitlines())
+    attn("bulk", wavs, tmp_path / "out.tsv", "--", *TASK, speech_model)
+    assert (tmp_path / "out.tsv").read_text() == everything
+    assert attn(*TASK, speech_model, files[0]).out == rows[0][1] + "\n"
+    with Path(files[0]).open("rb") as stream:
         monkeypatch.setattr("sys.stdin", type("Stream", (), {"buffer": stream}))
-        assert attn(*TASK, speech_model, "-").out == expected
+        assert attn(*TASK, speech_model, "-").out == rows[0][1] + "\n"
+    model: Any = attncli.load(speech_model)
+    samples, rate = soundfile.read(files[0], dtype="float32")
+    assert model.transcribe(files[0]).text == rows[0][1]
+    assert model.transcribe(samples, rate=rate).text == rows[0][1]
 
 
 def test_a_bad_file_costs_one_line_and_the_others_go_on(
@@ -115,7 +111,7 @@ def test_a_long_recording_is_the_sum_of_its_pieces(
     monkeypatch.setattr("models.engines.transcriber.PIECE", 1.0)
     monkeypatch.setattr("models.engines.transcriber.BATCH_PIECES", 2)
     transcriber = Transcriber.read(speech_model)
-    sound = torch.cat([read_sound(wavs / f"dev{n}.wav", 8000) for n in range(3)])
+    sound = np.concatenate([read_sound(wavs / f"dev{n}.wav", 8000) for n in range(3)])
     found = transcriber.transcribe(SampleArray(sound, 8000), times=True)
     assert len(found.segments) > 2 and found.seconds == pytest.approx(len(sound) / 8000)
     assert found.text == " ".join(each.text for each in found.segments if each.text)
@@ -127,33 +123,31 @@ def test_a_long_recording_is_the_sum_of_its_pieces(
 def test_a_transcript_has_the_length_of_its_recording_and_a_score(
     speech_model: Path, wavs: Path
 ) -> None:
-    transcriber = Transcriber.read(speech_model)
-    sound = torch.nn.functional.pad(read_sound(wavs / "dev0.wav", 8000), (0, 8000 * 30))
-    found = transcriber.transcribe(sound, rate=8000)
+    sound = np.pad(read_sound(wavs / "dev0.wav", 8000), (0, 8000 * 30))
+    found = Transcriber.read(speech_model).transcribe(sound, rate=8000)
     assert found.seconds == pytest.approx(len(sound) / 8000)
     best = [each.hypotheses[0] for each in found.segments]
     tokens = sum(len(one.ids) + 1 for one in best)
     assert found.score == pytest.approx(sum(one.log_prob for one in best) / tokens)
-    with pytest.raises(attncli.ModelError, match="2 recordings in one call"):
-        transcriber.transcribe([wavs / "dev0.wav", wavs / "dev1.wav"])
-    with pytest.raises(attncli.ModelError, match="rate of -5"):
-        transcriber.transcribe(sound, rate=-5)
 
 
-def test_the_language_of_the_card_is_accepted(speech_model: Path) -> None:
-    transcriber = Transcriber.read(speech_model)
+def test_what_cannot_be_transcribed_is_one_line(speech_model: Path, wavs: Path) -> None:
+    transcriber, path = Transcriber.read(speech_model), wavs / "dev0.wav"
     transcriber.spoken = ("en",)
     assert transcriber.languages("en-GB", "en") is transcriber
-    with pytest.raises(attncli.ModelError, match="know the language de; expected en or no"):
-        transcriber.languages("de")
-
-
-def test_weights_without_numbers_are_one_line(speech_model: Path, wavs: Path) -> None:
-    transcriber = Transcriber.read(speech_model)
     with torch.no_grad():
         transcriber.model.output.bias.fill_(torch.nan)
-    with pytest.raises(attncli.ModelError, match="not finite"):
-        transcriber.transcribe(wavs / "dev0.wav")
+    calls: dict[str, Callable[[], Any]] = {
+        "know the language de; expected en or no": lambda: transcriber.languages("de"),
+        "2 recordings in one call": lambda: transcriber.transcribe([path, path]),
+        "without its rate": lambda: transcriber.transcribe(np.ones(9)),
+        "rate of -5": lambda: transcriber.transcribe(np.ones(9), rate=-5),
+        "not finite": lambda: transcriber.transcribe(path),
+        "precision=int8": lambda: Transcriber.read(speech_model, precision="int8"),
+    }
+    for message, call in calls.items():
+        with pytest.raises(attncli.ModelError, match=message):
+            call()
 
 
 def test_pieces_are_no_longer_than_the_sounds_of_the_training(speech_model: Path) -> None:
@@ -203,15 +197,6 @@ def test_scores_are_those_of_jiwer(
     assert scores["CER"] == pytest.approx(100 * jiwer.cer(references, found))
 
 
-@pytest.mark.usefixtures("no_workers")
-def test_bulk_writes_what_the_command_writes(
-    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
-) -> None:
-    out = tmp_path / "out.tsv"
-    attn("bulk", wavs, out, "--", *TASK, speech_model)
-    assert out.read_text() == attn(*TASK, speech_model, wavs).out
-
-
 def test_an_explanation_has_the_attention_of_the_words_over_slots(
     speech_model: Path, wavs: Path, attn: Attn
 ) -> None:
@@ -230,36 +215,23 @@ def test_an_explanation_has_the_attention_of_the_words_over_slots(
     assert max(gaps) < 0.02  # relevances sum to f(x) - f(b)
 
 
-def test_a_page_has_the_words_of_the_transcript_with_their_times_and_the_sound(
+def test_pictures_have_the_words_with_their_times_and_the_sound(
     speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
 ) -> None:
-    page = tmp_path / "a.html"
-    out, err = attn(*TASK, speech_model, wavs / "dev0.wav", "--picture", page)
-    found = load_transcriber(speech_model).transcribe(wavs / "dev0.wav", times=True)
+    names, page = [wavs / "dev0.wav", wavs / "dev1.wav"], tmp_path / "a.html"
+    out, err = attn(*TASK, speech_model, names[0], "--picture", page)
+    found = load_transcriber(speech_model).transcribe(names[0], times=True)
     starts = re.findall(r'data-start="([\d.]+)"', page.read_text())
     assert not err and out.strip() == found.text
     assert starts == [f"{word.start:.3f}" for word in found.words] and starts
     assert "data:audio/wav;base64," in page.read_text()
-
-
-def test_each_recording_of_several_has_a_file_of_arrays(
-    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
-) -> None:
-    names = [wavs / "dev0.wav", wavs / "dev1.wav"]
+    shown = attn(*TASK, speech_model, names[0], "--show", "--picture", tmp_path / "a.svg").out
+    assert shown.startswith(out) and "█" in shown
+    assert (tmp_path / "a.svg").read_text().lstrip().startswith("<?xml")
     task = (*TASK, speech_model, *names, "--picture")
     assert "{name}" in attn(*task, tmp_path / "x.npz", status=2).err
     attn(*task, tmp_path / "{name}.npz")
     for name in names:
-        with np.load(io.BytesIO((tmp_path / f"{name.stem}.npz").read_bytes())) as found:
-            shares = found["weights-1"].sum(1)
-            np.testing.assert_allclose(shares, np.ones_like(shares), atol=1e-4)
-            assert len(found["tokens-1"]) == len(found["weights-1"])
-
-
-def test_a_strip_in_the_terminal_is_beside_a_drawing(
-    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
-) -> None:
-    task = (*TASK, speech_model, wavs / "dev0.wav")
-    shown = attn(*task, "--show", "--picture", tmp_path / "a.svg").out
-    assert shown.startswith(attn(*task).out) and "█" in shown
-    assert (tmp_path / "a.svg").read_text().lstrip().startswith("<?xml")
+        with np.load(tmp_path / f"{name.stem}.npz") as arrays:
+            np.testing.assert_allclose(arrays["weights-1"].sum(1), 1, atol=1e-4)
+            assert len(arrays["tokens-1"]) == len(arrays["weights-1"])
