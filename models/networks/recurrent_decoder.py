@@ -100,8 +100,8 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
         inputs, token_part = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
         steps: list[RecurrentStep] = []
-        for each in inputs.unbind(1):  # (R, G)
-            steps.append(self.step(each, state, prepared))
+        for gates_of_token in inputs.unbind(1):  # (R, G)
+            steps.append(self.step(gates_of_token, state, prepared))
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]
