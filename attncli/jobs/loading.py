@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os.path import commonprefix
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from models.engines.translator import Translator
 
 
-LOADERS = {
+LOADERS: dict[str, Callable[..., Any]] = {
     "translate": load_translator,
     "caption": load_captioner,
     "classify": load_classifier,

@@ -114,12 +114,14 @@ class TorchModel(TrainedModel):
 
     source: ClassVar[str]  # kind of input that it reads
     model: EncoderDecoder
+    config: ModelConfig
     device: torch.device
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         check_source(bundle.model.config.family, self.source)
         self.device = usable_device(device)
         self.model = bundle.model.to(self.device).eval()
+        self.config = self.model.config
         self.tokenizer, self.search = bundle.tokenizer, bundle.search
 
     @classmethod
@@ -130,11 +132,6 @@ class TorchModel(TrainedModel):
         folder = Path(folder)
         check_source(family_of(read_settings(folder)), cls.source, folder.name)
         return cls(read(folder), device)
-
-    @property
-    def config(self) -> ModelConfig:
-        """Configuration of the model."""
-        return self.model.config
 
     @property
     def read_mode(self) -> str:

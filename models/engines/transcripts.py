@@ -106,15 +106,16 @@ class SpeechModel(TrainedModel):
     stream: Callable[..., Iterator[Transcript | ModelError]]
 
     @classmethod
-    def read(cls, folder: str | Path, *, device: str = "cpu", **settings: Any) -> SpeechModel:
+    def read(
+        cls, folder: str | Path, *, device: str = "cpu", threads: int = 0, precision: str = "auto"
+    ) -> SpeechModel:
         """Read the model of a bundle folder; one that reads windows of a fixed length is Whisper.
 
-        settings: threads, and precision of a Whisper model. Raises ModelError if it reads another
-        kind of input.
+        precision: of Whisper. Raises ModelError if the model reads another kind of input.
         """
         is_whisper = read_settings(Path(folder))["model"].get("audio", {}).get("padded")
         kind = resolve_name(WHISPER if is_whisper else PIECES)
-        found: SpeechModel = kind.read(folder, device=device, **settings)
+        found: SpeechModel = kind.read(folder, device=device, threads=threads, precision=precision)
         return found
 
     def transcribe(

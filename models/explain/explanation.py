@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from PIL import Image
@@ -224,7 +224,7 @@ def explain_caption(
 
 
 def explain_transcript(
-    transcriber: Transcriber, features: Tensor, ids: Sequence[int], options: ExplainOptions
+    transcriber: Transcriber, features: Any, ids: Sequence[int], options: ExplainOptions
 ) -> Explanation:
     """Explain the words of a transcript, given as token ids, by the slots of its sound.
 

@@ -170,7 +170,7 @@ class SoundSubject(Subject):
     """
 
     def __init__(
-        self, transcriber: Transcriber, features: Tensor, ids: Sequence[int], words: Tensor
+        self, transcriber: Transcriber, features: Any, ids: Sequence[int], words: Tensor
     ) -> None:
         encoder, device = transcriber.encoder, transcriber.device
         self.model, self.vectors = transcriber.model, torch.as_tensor(features).to(device)

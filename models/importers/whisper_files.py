@@ -120,15 +120,21 @@ class RenamedWeights:
 class WhisperFile(Whisper):
     """Whisper without the settings of the hub."""
 
-    heads: int
-    tokens: list[str]  # published ones, for want of a tokenizer.json
+    @property
+    def heads(self) -> int:
+        """Number of heads."""
+        raise NotImplementedError
+
+    def tokens(self) -> list[str]:
+        """Return the published tokens, for want of a tokenizer.json."""
+        raise NotImplementedError
 
     @cached_property
     def content(self) -> dict[str, Any]:
         """The content of its tokenizer.json, or one that is made of its tokens."""
         if (self.folder / JSON).exists():
             return read_tokenizer(self.folder)
-        return byte_level(self.tokens)
+        return byte_level(self.tokens())
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -189,7 +195,7 @@ class FasterWhisper(WhisperFile):
         names = [n for n in stored.names if stored.array(n).ndim and not n.endswith("_scale")]
         return RenamedWeights(names, stored.tensor, FASTER)
 
-    @cached_property
+    @property
     def heads(self) -> int:
         """Number of heads."""
         return int(self._published.array("encoder/num_heads"))
@@ -201,9 +207,8 @@ class FasterWhisper(WhisperFile):
         named = zip(("suppress_tokens", "alignment_heads"), given.values(), strict=True)
         return super().generation | {name: value for name, value in named if value}
 
-    @cached_property
     def tokens(self) -> list[str]:
-        """The list in vocabulary.json or vocabulary.txt."""
+        """Return the list in vocabulary.json or vocabulary.txt."""
         path = self.folder / "vocabulary.json"
         if path.exists():
             return list(read_list(path, Rule(list[str])))
@@ -233,7 +238,7 @@ class OpenAIWhisper(WhisperFile):
             stored = whole_tensors(self._stored["model_state_dict"], self.path)
             return RenamedWeights(stored, stored.__getitem__, OPENAI)
 
-    @cached_property
+    @property
     def heads(self) -> int:
         """Number of heads."""
         with self.reading():
@@ -247,9 +252,8 @@ class OpenAIWhisper(WhisperFile):
         """Return a context in which missing parts raise DamagedError."""
         return intact(self.path, "dims and model_state_dict, as OpenAI writes them")
 
-    @cached_property
     def tokens(self) -> list[str]:
-        """The tokens of a .tiktoken file, and the special ones."""
+        """Return the tokens of a .tiktoken file, and the special ones."""
         count = self.shape("model.decoder.embed_tokens.weight")[0]
         name = "gpt2.tiktoken" if count < 51865 else "multilingual.tiktoken"
         package = find_spec("whisper")
