@@ -302,7 +302,10 @@ def _android(
             yield from _in_data(content, *data.span(1))
         else:
             pieces = pieces_of(content, one, frozenset("g"), _android_texts)
-            yield from inline_segments(pieces, encode=_android_encoded)
+            yield from inline_segments(
+                pieces,
+                encode=lambda text: re.sub(r"([\\'\"])|^([@?])", r"\\\g<0>", escaped(text)),
+            )
 
 
 def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:
@@ -314,10 +317,6 @@ def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:
         return Piece("text", *span, raw, sign)
 
     return pieces_between(content, start, end, ESCAPE, escape)
-
-
-def _android_encoded(text: str) -> str:
-    return re.sub(r"([\\'\"])|^([@?])", r"\\\g<0>", escaped(text))
 
 
 def _timed_text(

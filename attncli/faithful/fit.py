@@ -17,7 +17,7 @@ from models.text.normalise import STOPS, without_added_stop
 OPENING = re.compile(r"(\W*)([^\W\d_]+)")  # the first word; protected parts may be before it
 RUN = re.compile(r"[!?](?:\s?[!?])*")  # of signs, perhaps with spaces between
 # quotations and brackets with their ends; a sign that opens one; the end of one behind a text
-PAIRED = re.compile(r'„[^“”]*[“”]|“[^”]*”|«[^»]*»|\([^()]*\)|\[[^\[\]]*\]|"[^"]*"')
+PAIRED = re.compile(r'„[^„“”]*[“”]|“[^“”]*”|«[^«»]*»|\([^()]*\)|\[[^\[\]]*\]|"[^"]*"')
 OPEN = re.compile(r'[„“«(\["]')
 CLOSED = re.compile(r'[)\]»”“"]([.!?…]*)$')
 END_OF = dict(zip('„“«(["', '“”»)]"', strict=True))

@@ -204,7 +204,9 @@ class CommandTable(TyperGroup):
         if stand_in is None:  # typer accepts this while it completes a line in the shell
             return name, stand_in, rest
         command = load_command(stand_in.name or "")
-        if rest and _is_unknown(stand_in.name or "", command, rest[0]):
+        takes_words = any(param.param_type_name == "argument" for param in command.params)
+        is_group = any(other.startswith(f"{stand_in.name} ") for other in COMMANDS)
+        if rest and is_group and not takes_words and not rest[0].startswith("-"):
             if stand_in.name == "models" and _may_be_shown(rest[0]):
                 return self.resolve_command(ctx, ["models", "show", *rest])
             return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
@@ -318,13 +320,6 @@ def _nested(name: str) -> str:
     width = max(map(len, names), default=0)
     lines = "".join(f"\n  attn {other:{width}}  {summary(other)}" for other in names)
     return f"\n\n\b\nCommands:{lines}" if names else ""
-
-
-def _is_unknown(name: str, command: Any, word: str) -> bool:
-    """Return True if a word can only be the misspelt name of a command under this one."""
-    nested = any(other.startswith(f"{name} ") for other in COMMANDS)
-    takes_words = any(param.param_type_name == "argument" for param in command.params)
-    return nested and not takes_words and not word.startswith("-")
 
 
 def _may_be_shown(word: str) -> bool:

@@ -42,7 +42,6 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
         """Read a model, or that in the box without one; Whisper needs no torch on a processor."""
         path = chosen_model(next(iter(loading.as_folders(models)), None), "transcribe")
         loading.say_licence(path, read_settings(path), options.messages)
-        loading.retain_memory()
         precision = options.transcribe.precision
         return load_transcriber(
             path, device=options.device, threads=options.threads, precision=precision

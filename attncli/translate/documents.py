@@ -63,11 +63,11 @@ Into = Annotated[
         "translated, and it is written again, or --output."
     ),
 ]
-KEYED = ("json", "arb", "yaml", "properties", "strings", "xml")  # formats with keys
+KEYED = "json, arb, yaml, properties, strings, xml"  # formats with keys
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
 ALREADY = "texts that are in the target language"
 DOUBTFUL = "texts whose translation fails a check"
-STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
+STRICT = ("po", *KEYED.split(", "))  # programs read them
 UTF_8 = "utf-8"
 OF_NAMES = ("idna", "punycode")  # encodings of names in the internet, slow for a document
 UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -93,6 +93,7 @@ def document_choice(
     *,
     columns: list[str] | None,
     fields: list[str] | None,
+    into: Path | None = None,
     to: str = "",
     source: str = "",
 ) -> DocumentChoice | None:
@@ -107,6 +108,7 @@ def document_choice(
         ("--column", columns, "csv"),
         ("--field", fields, FIELDED),
         ("input.keep", settings.keep, FIELDED),
+        ("--into", into, KEYED),
     ):
         if given and name not in re.split(", | or ", wanted):
             raise typer.BadParameter(
@@ -140,18 +142,6 @@ def check_format(
             f"cannot write {output}: the translation has the format of the input, {made}",
             "a name for that format",
         )
-
-
-def check_into(into: Path | None, choice: DocumentChoice | None) -> None:
-    """Raise a usage error for --into with an input without keys, and for a file of another kind."""
-    if into is None:
-        return
-    made = choice.format if choice else TEXT
-    if made not in KEYED:
-        raise typer.BadParameter(
-            f"the input is {made}, and this is for {', '.join(KEYED)}", param_hint="'--into'"
-        )
-    check_format(into, choice)
 
 
 def refuse_given(options: Mapping[str, bool], why: str) -> None:
