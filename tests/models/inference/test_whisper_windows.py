@@ -66,7 +66,7 @@ def heard(seconds: float, *outputs: Decoded) -> tuple[Scripted, list[Any]]:
     model: Any = WhisperTranscriber()
     model.tokens = model.tokenizer = Letters()
     model.engine, model.config, model.search = Scripted([*outputs]), CONFIG, SearchConfig()
-    model.language = "en"
+    model.language, model.rate = "en", RATE
     return model.engine, [*model.segments(Stream(recording(seconds)))]
 
 
