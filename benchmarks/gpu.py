@@ -32,8 +32,9 @@ import itertools
 import sys
 import time
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -51,7 +52,6 @@ from models.core.registry import source_name
 from models.core.types import Batch, VocabularySizes
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_convert import converted
-from models.engines.ctranslate2_translator import imported
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import pad, pad_pairs
@@ -259,7 +259,8 @@ def by_ctranslate2(name: str, device: torch.device, size: int, sizes: Sizes) -> 
     weights = {key: tensor.numpy() for key, tensor in weights_of(model).items()}
     files = converted(weights, model.config, shape, positions=sizes.longest + 1)
     kind = "float16" if device.type == "cuda" else "float32"
-    library, label = imported(), f"{name}, CTranslate2, {kind}"
+    library: Any = import_module("ctranslate2")
+    label = f"{name}, CTranslate2, {kind}"
     if device.type == "cuda" and not library.get_cuda_device_count():
         return f"| {label} | {size} | skipped: it finds no CUDA device | |"
     data, seconds, tokens = Generated(model, sizes), 0.0, 0

@@ -47,7 +47,7 @@ from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.installed import find_model
 from models.storage.presets import model_config
 from models.storage.weights import stored_tensors, weights_of
-from models.text import tokenizer, vocabulary
+from models.text import own_vocabulary, tokenizer, vocabulary
 from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
@@ -235,7 +235,7 @@ def with_reserved(learned: Tokenizer) -> Tokenizer:
     import everyday_frames
 
     tokens = map(everyday_frames.reserved, range(everyday_frames.TOKENS))
-    rows = [(token, 0.0, vocabulary.USER_DEFINED) for token in tokens]
+    rows = [(token, 0.0, own_vocabulary.USER_DEFINED) for token in tokens]
     return Tokenizer(vocabulary.added_pieces(learned.models[0], rows))
 
 

@@ -18,7 +18,7 @@ from attncli.options.shared import PictureSettings, TextBatches
 from attncli.render.alignment import linked, pair_record
 from attncli.render.alignment_writers import FORMATS, Style, heat_maps, written
 from attncli.task.panels import AlignedPair, Panel
-from attncli.task.runner import Models, Runner
+from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import current_screen
 from models.core.config import MAX_BATCH_TOKENS
 from models.core.errors import ConfigurationError, ModelError
@@ -86,7 +86,7 @@ class AlignOptions(Options):
     picture: PictureSettings = option(PictureSettings, "--show and --picture")
     compute: TextBatches = option(TextBatches, "computation")
     format: str = LINKS
-    reverse_model: Path | None = None  # from target to source
+    reverse_model: Path | str | None = None  # from target to source
     heads: bool = False  # True adds the weights of every head
 
     @classmethod
@@ -133,7 +133,7 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
             aligner_of(
                 loading.open_aligner(folder, opening),
                 options.of("align"),
-                reverse=reverse and loading.open_reverse(reverse, options),
+                reverse=reverse and loading.open_reverse(Path(reverse), options),
                 name=name,
                 heads=options.heads,
                 max_batch_tokens=options.compute.batch_tokens,
@@ -170,7 +170,7 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
         """Return the rows of some pairs."""
         return written(results, self.options.format, Style(self.options.links.probabilities))
 
-    def record(self, result: AlignedPair) -> dict[str, Any]:
+    def record(self, result: AlignedPair) -> JsonObject:
         """Return a pair with its links as written to JSON."""
         return pair_record(result)
 

@@ -90,7 +90,7 @@ def caption(
         weights = bool(picture) or show or format == "html"
         chosen = options.attention.read_decode
         if weights and not chosen and runner.model.read_mode == "hard expected":
-            if show or format == "html" or not is_array(picture):
+            if show or format == "html" or Path(str(picture)).suffix.lower() != ".npz":
                 console.say("maps drawn by argmax (-s attention.read_decode=expected: as read)")
             else:
                 console.say(f"{picture} has the weights of the expectation, as read")
@@ -105,11 +105,6 @@ def caption(
             failed = _write_all(runner, results, write, draw, sidecars, show=show, advance=advance)
     if failed:
         raise typer.Exit(1)
-
-
-def is_array(picture: str | None) -> bool:
-    """Return True if a picture is a file of arrays, which are not drawn."""
-    return picture is not None and Path(picture).suffix.lower() == ".npz"
 
 
 def _check(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import tee
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attncli.caption.images import ImageOpener, OpenedImage
 from attncli.caption.writers import CaptionedImage, figures
@@ -15,6 +15,7 @@ from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import ImageBatches
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
+from attncli.task.runner import JsonObject
 from attncli.terminal.messages import current_screen, one_cell, printable
 from models.core.settings import option
 from models.storage.installed import chosen_model
@@ -108,9 +109,9 @@ class CaptionRunner(RowRunner[ImageFile, CaptionedImage]):
             "utf-8", "replace" if self.options.format == "jsonl" else "surrogateescape"
         )
 
-    def record(self, result: CaptionedImage) -> dict[str, Any]:
+    def record(self, result: CaptionedImage) -> JsonObject:
         """Return an image with its captions, and how hard attention was read."""
-        record: dict[str, Any] = {
+        record: JsonObject = {
             "image": result.file.name,
             "caption": result.hypotheses[0].text if result.hypotheses else None,
             "hypotheses": [hypothesis_record(one) for one in result.hypotheses],

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.lines import ClassifiedLine
-from attncli.faithful.result import Line
+from attncli.faithful.result import Line, text_line
 from attncli.faithful.split import split
 from attncli.jobs import loading
 from attncli.options.settings import Options
@@ -17,6 +17,7 @@ from attncli.options.shared import PictureSettings, TextBatches
 from attncli.render.rows import InputCells, OutputCells, RowRunner
 from attncli.render.weighted_text import weighted_text, words_in_colour
 from attncli.task.panels import WeightedText
+from attncli.task.runner import JsonObject
 from attncli.terminal.messages import current_screen
 from models.core.settings import option
 from models.core.types import Classification, LabelProbability, WordWeight
@@ -55,7 +56,7 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
 
     task = shipped = "classify"
     doing, unit, into, options_of = "classifying", "text", "label", ClassifyOptions
-    load, item = staticmethod(partial(loading.load, task)), Line
+    load, item = staticmethod(partial(loading.load, task)), staticmethod(text_line)
 
     @classmethod
     def of(cls, model: Classifier, options: ClassifyOptions) -> ClassifyRunner:
@@ -96,12 +97,12 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
         outputs = [OutputCells(label, f"{value:.{DIGITS}f}") for label, value in _labels(result)]
         return InputCells(result.line.text, outputs or [OutputCells()], result.line.number)
 
-    def record(self, result: ClassifiedLine) -> dict[str, Any]:
+    def record(self, result: ClassifiedLine) -> JsonObject:
         """Return text, labels with probabilities, and words with weights or an error."""
         labels = [
             {"label": name, "probability": round(value, 6)} for name, value in _labels(result)
         ]
-        record: dict[str, Any] = {"text": result.line.text, "labels": labels}
+        record: JsonObject = {"text": result.line.text, "labels": labels}
         if result.result is None:
             return {**record, "error": result.note}
         if result.result.words:

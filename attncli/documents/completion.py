@@ -16,7 +16,7 @@ import yaml
 
 from attncli.documents import messages
 from attncli.documents.document import edited
-from attncli.documents.values import LANGUAGE
+from attncli.documents.values import DAMAGED, LANGUAGE
 from attncli.documents.xml_texts import elements_of
 from models.core.errors import InputError
 from models.core.types import Span
@@ -141,19 +141,18 @@ def tree_of(content: str, format: str) -> Member:
     if format == "xml":
         return _elements(content)
     if format in ("properties", "strings"):
-        found = messages.entries(content, format)
-        return _group(content, [_entry(one) for one in found])
+        entries = []
+        for found in messages.entries(content, format):
+            place = (found.start("key"), found.end("key"), found.end("value"), found.end())
+            text = found.groupdict().get("text", found["value"])
+            entries.append(Member(found["key"], *place, text))
+        return _group(content, entries)
     signs = "\ufeff" if format == "yaml" else "[\ufeff\t]"  # a tab of JSON is no YAML
     text = re.sub(signs, " ", content)
     try:
         return _documents(text, "@" if format == "arb" else "")
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except DAMAGED:
         raise InputError(f"it cannot be read as {format}", format) from None
-
-
-def _entry(found: re.Match[str]) -> Member:
-    place = (found.start("key"), found.end("key"), found.end("value"), found.end())
-    return Member(found["key"], *place, found.groupdict().get("text", found["value"]))
 
 
 def _group(content: str, members: list[Member]) -> Member:
@@ -171,7 +170,7 @@ def _elements(content: str) -> Member:
             style: MemberLayout = "unit" if one.name in UNITS else "element"
             place = (one.start, one.inner, one.close, one.end)
             member = Member(f"{one.name} {name}", *place, text, members, style)
-            inside[one.parents[-1].start if one.parents else -1].append(member)
+            inside[one.parent.start if one.parent else -1].append(member)
     return _group(content, inside[-1])
 
 

@@ -29,7 +29,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import Piece, PieceKind, escaped, inline_segments
 from models.core.errors import InputError
-from models.core.limits import HTML_UNENDED
+from models.core.limits import HTML_TAGS, HTML_UNENDED
 
 INLINE = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt"
@@ -315,6 +315,8 @@ def _check_ends(text: str) -> None:
     """
     if found := REFERENCE.search(text):
         raise InputError(f"{found[0][:20]}…, which is no character", "at most 20 digits")
+    if (tags := text.count("<")) > HTML_TAGS:
+        raise InputError(f"a page of {tags:,} tags", f"at most {HTML_TAGS:,}")
     for start, end in UNENDED:
         unended = len(start.findall(text, text.rfind(end) + 1))
         if unended > HTML_UNENDED:

@@ -131,9 +131,8 @@ class Codes:
     """A line with neutral tags, numbered in order, and the markup for which they stand."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
-        texts, mark = "".join(piece.text for piece in pieces), "§"
-        while "{" + mark in texts:
-            mark += "§"
+        texts = "".join(piece.text for piece in pieces)
+        mark = "§" * (1 + max(map(len, re.findall(r"\{(§*)", texts)), default=0))
         self.pattern = rf"(</?[gx]\d+/?>|<br\x1fid=\d+/>|\{{{mark}\d+\}})"
         self.raws: dict[str, str] = {}
         numbers, inside = count(), list[int]()

@@ -56,7 +56,7 @@ class Escapes:
         return "".join(self.escapes.get(sign, sign) for sign in text)
 
 
-STRING = r'"((?:[^"\\\r\n]|\\.)*)"'
+STRING = r'"([^"\\\r\n]*(?:\\.[^"\\\r\n]*)*)"'
 FIELD = re.compile(
     rf"^[ \t]*(?P<name>msgctxt|msgid_plural|msgid|msgstr)(?:\[(?P<form>\d+)\])?[ \t]*"
     rf"(?P<value>{STRING}[ \t]*(?:(?:\r\n|\n|\r)[ \t]*{STRING}[ \t]*)*)$",
@@ -144,9 +144,9 @@ def _quoted_lines(text: str, *, line_end: str) -> str:
     return line_end.join(parts) or '""'
 
 
-KEY = r"(?P<key>(?:[^\s:=\\#!]|\\.)(?:[^\s:=\\]|\\.)*)"
+KEY = r"(?P<key>(?:[^\s:=\\#!]|\\.)[^\s:=\\]*(?:\\.[^\s:=\\]*)*)"
 ENTRY = re.compile(
-    rf"^[ \t\f]*{KEY}[ \t\f]*[:=]?[ \t\f]*(?P<value>(?:[^\\\r\n]|\\(?:\r\n|.))*)",
+    rf"^[ \t\f]*{KEY}[ \t\f]*[:=]?[ \t\f]*(?P<value>[^\\\r\n]*(?:\\(?:\r\n|.)[^\\\r\n]*)*)",
     re.MULTILINE | re.DOTALL,
 )
 COMMENT = re.compile(r"^[ \t\f]*[#!][^\r\n]*", re.MULTILINE)
@@ -183,11 +183,10 @@ def _property(text: str, *, doubled: bool, ascii_only: bool) -> str:
     return "".join(chr(code) if code < 0x80 else f"\\u{code:04x}" for code in codes)
 
 
-QUOTED = r'"(?:[^"\\]|\\.)*"'
-TEXT = r'"(?P<text>(?:[^"\\]|\\.)*)"'
+INNER = r'[^"\\]*(?:\\.[^"\\]*)*'  # without a group for each character, which takes memory
 PART = re.compile(  # "key" = "value"; between comments
-    rf"/\*.*?\*/|//[^\n]*|(?P<key>{QUOTED}|(?<![\w.-])[\w.-]+)\s*=\s*(?P<value>{TEXT})\s*;"
-    r'|"(?:[^"\\]|\\.)*\Z',
+    rf'/\*.*?\*/|//[^\n]*|(?P<key>"{INNER}"|(?<![\w.-])[\w.-]+)\s*=\s*(?P<value>"(?P<text>{INNER})")\s*;'
+    rf'|"{INNER}(?:"|\Z)',  # a string that is no key is read once
     re.DOTALL,
 )
 STRINGS = Escapes(r"\\(?:U(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))", "tnr", '\\"')

@@ -11,9 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import Any
 
 from lxml import etree
+from lxml.etree import _Element as Node
 
 from attncli.documents.document import Document, DocumentOptions
 from attncli.documents.inline import TAB
@@ -27,25 +27,26 @@ S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
 
 
-def formatting_of(run: Any, space: str) -> str:
+def formatting_of(run: Node, space: str) -> str:
     """Return the formatting of a run as XML; empty without one. space: its namespace."""
     found = run.find(f"{space}rPr")
     return "" if found is None else etree.tostring(found, encoding="unicode", with_tail=False)
 
 
-def usual_formatting(paragraph: Any, space: str) -> tuple[str, Any]:
+def usual_formatting(paragraph: Node, space: str) -> tuple[str, Node]:
     """Return the formatting of most characters of a paragraph, and the first run that has it."""
     sizes: Counter[str] = Counter()
-    first: dict[str, Any] = {}
+    first: dict[str, Node] = {}
     for run in paragraph.iter(f"{space}r"):
-        formatting = formatting_of(run, space)
-        first.setdefault(formatting, run)
-        sizes[formatting] += sum(len(text.text or "") for text in run.findall(f"{space}t"))
+        if texts := run.findall(f"{space}t"):
+            formatting = formatting_of(run, space)
+            first.setdefault(formatting, run)
+            sizes[formatting] += sum(len(text.text or "") for text in texts)
     usual = sizes.most_common(1)[0][0] if sizes else ""
     return usual, first.get(usual)
 
 
-def clear(element: Any, *, but: str = "") -> None:
+def clear(element: Node, *, but: str = "") -> None:
     """Remove the children of an element, except for those of one tag."""
     for child in list(element):
         if child.tag != but:
@@ -73,9 +74,9 @@ def read_word(content: bytes, options: DocumentOptions) -> Document:
     return read_office(content, format, options.to)
 
 
-def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
+def _word_parts(parent: Node, usual: str) -> Iterator[InlinePart]:
     """Yield the parts of a paragraph or a link; a field is one part."""
-    field: list[tuple[Any, list[str]]] = []  # its runs with the marks in each
+    field: list[tuple[Node, list[str]]] = []  # its runs with the marks in each
     depth = 0
     for child in parent:
         kinds = [one.get(f"{W}fldCharType") for one in child.iter(f"{W}fldChar")]
@@ -85,7 +86,7 @@ def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
             if depth <= 0:
                 yield from _field_parts(field, usual)
                 field = []
-        elif child.tag in NESTED or LINK.match(child.get(f"{W}instr", "")):
+        elif child.tag in NESTED or LINK.match(child.get(f"{W}instr") or ""):
             yield InlinePart("open", element=child)
             yield from _word_parts(child, usual)
             yield CLOSE
@@ -97,7 +98,7 @@ def _word_parts(parent: Any, usual: str) -> Iterator[InlinePart]:
         yield InlinePart("placeholder", element=tuple(one for one, _ in field))
 
 
-def _field_parts(field: list[tuple[Any, list[str]]], usual: str) -> Iterator[InlinePart]:
+def _field_parts(field: list[tuple[Node, list[str]]], usual: str) -> Iterator[InlinePart]:
     """Yield the parts of a link's text between the runs of its field; another field is one part."""
     runs = [one for one, _ in field]
     cut = 1 + next((n for n, (_, kinds) in enumerate(field) if "separate" in kinds), -1)
@@ -111,7 +112,7 @@ def _field_parts(field: list[tuple[Any, list[str]]], usual: str) -> Iterator[Inl
     yield CLOSE
 
 
-def _run_parts(run: Any, usual: str) -> Iterator[InlinePart]:
+def _run_parts(run: Node, usual: str) -> Iterator[InlinePart]:
     inner = [child for child in run if child.tag not in (FORMATTING, *DROPPED)]
     if any(child.tag not in (TEXT, HYPHEN, *BREAKS) for child in inner):
         yield InlinePart("placeholder" if len(run.findall(TEXT)) else "void", element=(run,))
@@ -129,11 +130,11 @@ def _run_parts(run: Any, usual: str) -> Iterator[InlinePart]:
         yield CLOSE
 
 
-def _rebuild_word(paragraph: Any, parts: Iterable[InlinePart]) -> None:
+def _rebuild_word(paragraph: Node, parts: Iterable[InlinePart]) -> None:
     _, usual = usual_formatting(paragraph, W)
     clear(paragraph, but=PARAGRAPH_FORMATTING)
     inside = [paragraph]  # the elements that are open
-    ends: list[list[Any]] = []  # what follows each of them: the end of a field
+    ends: list[list[Node]] = []  # what follows each of them: the end of a field
     for kind, text, element, _ in parts:
         parent = inside[-1]
         if kind == "close":
@@ -159,7 +160,7 @@ def _rebuild_word(paragraph: Any, parts: Iterable[InlinePart]) -> None:
                 inside[-1] = _append_like(parent, holder)
 
 
-def _append_like(like: Any, parent: Any) -> Any:
+def _append_like(like: Node, parent: Node) -> Node:
     """Append an element with the attributes and the formatting of another, but without text."""
     element = parent.makeelement(like.tag, dict(like.attrib))
     formatting = like.find(FORMATTING) if like.tag == RUN else None
@@ -169,7 +170,7 @@ def _append_like(like: Any, parent: Any) -> Any:
     return element
 
 
-def _text_element(parent: Any, tag: str, text: str) -> Any:
+def _text_element(parent: Node, tag: str, text: str) -> Node:
     element = parent.makeelement(tag, dict([PRESERVE]))
     element.text = text
     return element
@@ -182,7 +183,7 @@ def read_slides(content: bytes, options: DocumentOptions) -> Document:
     """Return the text of the paragraphs of slides, tables and notes (21.1.2, DrawingML text)."""
     format = OfficeFormat(
         "a PowerPoint presentation",
-        re.compile(r"ppt/(slides|notesSlides)/[^/]*\.xml"),
+        re.compile(r"ppt/(presentation|(slides|notesSlides)/[^/]*)\.xml"),
         lambda root: root.iter(f"{A}p"),
         _slide_parts,
         _rebuild_slide,
@@ -191,10 +192,10 @@ def read_slides(content: bytes, options: DocumentOptions) -> Document:
     return read_office(content, format, options.to)
 
 
-def _slide_parts(paragraph: Any) -> Iterator[InlinePart]:
+def _slide_parts(paragraph: Node) -> Iterator[InlinePart]:
     usual, _ = usual_formatting(paragraph, A)
     for child in paragraph:
-        if child.tag == f"{A}r":
+        if child.tag == f"{A}r" and child.find(f"{A}t") is not None:
             tagged = formatting_of(child, A) != usual
             if tagged:
                 yield InlinePart("open", element=child)
@@ -207,7 +208,7 @@ def _slide_parts(paragraph: Any) -> Iterator[InlinePart]:
             yield InlinePart("placeholder", element=child)
 
 
-def _rebuild_slide(paragraph: Any, parts: Iterable[InlinePart]) -> None:
+def _rebuild_slide(paragraph: Node, parts: Iterable[InlinePart]) -> None:
     like = [usual_formatting(paragraph, A)[1]]  # the runs whose formatting is open
     last = paragraph.find(OUTER[1])
     clear(paragraph, but=OUTER[0])
@@ -245,10 +246,10 @@ def read_sheets(content: bytes, options: DocumentOptions) -> Document:
     return read_office(content, format)
 
 
-def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
+def _cells(roots: Mapping[str, Node]) -> dict[Node, str]:
     """Return the sheet and the cell of each text, also of a comment; of a shared one, the first."""
 
-    def every(*tags: str) -> list[tuple[str, Any]]:
+    def every(*tags: str) -> list[tuple[str, Node]]:
         return [(path, one) for path, root in roots.items() for one in root.iter(*tags)]
 
     titles = {one.get(f"{RELATED}id"): one.get("name") for _, one in every(f"{S}sheet")}
@@ -256,12 +257,12 @@ def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
     for path, one in sorted(every(f"{R}Relationship"), key=itemgetter(0)):  # the workbook's first
         owner = path.split("/")[-1].removesuffix(".rels")
         title = titles.get(one.get("Id")) if owner == "workbook.xml" else sheets.get(owner)
-        sheets.setdefault(one.get("Target").split("/")[-1], title or "")
-    shared = [one for _, one in every(f"{S}si")]
-    found: dict[Any, str] = {}
+        sheets.setdefault(one.get("Target", "").split("/")[-1], title or "")
+    shared = {str(number): one for number, (_, one) in enumerate(every(f"{S}si"))}
+    found: dict[Node, str] = {}
     for path, cell in every(f"{S}c", f"{S}comment"):
         number = cell.findtext(f"{S}v", "") if cell.get("t") == "s" else ""
-        texts = shared[int(number) :][:1] if number.isdecimal() else cell.iter(f"{S}is", f"{S}text")
+        texts = [shared[number]] if number in shared else cell.iter(f"{S}is", f"{S}text")
         place = f"sheet {sheets.get(path.split('/')[-1])}, cell {cell.get('r') or cell.get('ref')}"
         found.update((one, place) for one in texts if one not in found)
     return found
@@ -275,7 +276,7 @@ def _texts(text: str | None, signs: str) -> Iterator[InlinePart]:
         yield InlinePart("break", element=part, name=name) if is_break else InlinePart("text", part)
 
 
-def _cell_parts(holder: Any) -> Iterator[InlinePart]:
+def _cell_parts(holder: Node) -> Iterator[InlinePart]:
     for child in holder:
         if child.tag == f"{S}r":
             yield InlinePart("open", element=child)
@@ -285,10 +286,10 @@ def _cell_parts(holder: Any) -> Iterator[InlinePart]:
             yield from _texts(child.text, "(\n)")
 
 
-def _rebuild_cell(holder: Any, parts: Iterable[InlinePart]) -> None:
+def _rebuild_cell(holder: Node, parts: Iterable[InlinePart]) -> None:
     is_rich = any(child.tag == f"{S}r" for child in holder)
     clear(holder)  # also how Japanese is spoken, which would fit no longer
-    run: Any = None
+    run: Node = None
     for kind, text, element, _ in parts:
         if kind == "close":
             run = None

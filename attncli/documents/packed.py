@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lxml import etree
+from lxml.etree import _Element as Node
 
 from attncli.documents import html_page
 from attncli.documents.document import (
@@ -25,8 +26,9 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import TAB, Piece, PieceKind, inline_segments
 from models.core.errors import DamagedError, InputError
-from models.core.limits import DIGITS, UNPACKED_BYTES
+from models.core.limits import DIGITS, PACKED_TAGS, UNPACKED_BYTES
 
+MARKED = re.compile(r"\.(?:xml|rels|x?html?|ncx|opf)$", re.I)  # files with tags
 # zipfile expands files of other methods beyond the sizes that they declare
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, ValueError)
@@ -43,7 +45,7 @@ def read_archive(content: bytes, kind: str) -> Archive:
     """Unpack an archive in memory.
 
     kind: for messages, such as "a Word document". Raises DamagedError if it cannot be unpacked, and
-    InputError if it is larger than UNPACKED_BYTES.
+    InputError if it is larger than UNPACKED_BYTES, or has more tags than PACKED_TAGS.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -55,11 +57,15 @@ def read_archive(content: bytes, kind: str) -> Archive:
                 raise InputError(
                     f"{kind} of {size:,} bytes, unpacked", f"at most {UNPACKED_BYTES:,}"
                 )
-            return Archive({info.filename: archive.read(info) for info in infos}, infos)
+            files = {info.filename: archive.read(info) for info in infos}
     except (*BROKEN, EOFError) as error:
         raise DamagedError(
             f"{kind} that cannot be unpacked ({error})", "an undamaged file"
         ) from None
+    tags = sum(one.count(b"<") + one.count(b"=") for n, one in files.items() if MARKED.search(n))
+    if tags > PACKED_TAGS:
+        raise InputError(f"{kind} of {tags:,} tags and attributes", f"at most {PACKED_TAGS:,}")
+    return Archive(files, infos)
 
 
 def write_archive(archive: Archive, changed: Mapping[str, bytes]) -> bytes:
@@ -102,13 +108,13 @@ class OfficeFormat(NamedTuple):
 
     kind: str  # for messages
     names: re.Pattern[str]  # of the files of an archive that have text
-    paragraphs: Callable[[Any], Iterable[Any]]  # of the root of a file
-    parts: Callable[[Any], Iterator[InlinePart]]  # of a paragraph
-    rebuild: Callable[[Any, Iterable[InlinePart]], None]  # a paragraph from the parts of its line
+    paragraphs: Callable[[Node], Iterable[Node]]  # of the root of a file
+    parts: Callable[[Node], Iterator[InlinePart]]  # of a paragraph
+    rebuild: Callable[[Node, Iterable[InlinePart]], None]  # a paragraph from the parts of its line
     language: tuple[str, str] = ("", "")  # element ("*": any) and attribute of a language
     country: str = ""  # attribute of its country, where that is apart
     # of a table: from the roots of the files to the names of the paragraphs
-    cells: Callable[[Mapping[str, Any]], dict[Any, str]] | None = None
+    cells: Callable[[Mapping[str, Node]], dict[Node, str]] | None = None
 
 
 def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
@@ -153,7 +159,7 @@ def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
     return replace(document, save=save)
 
 
-def _parsed(content: bytes, format: OfficeFormat) -> Any:
+def _parsed(content: bytes, format: OfficeFormat) -> Node:
     """Return the root of an XML file. Entities are not read, nor other files."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
@@ -190,7 +196,7 @@ def _changed_parts(line: str, parts: Sequence[InlinePart]) -> Iterator[InlinePar
             at = found.end()
 
 
-def _name_language(root: Any, format: OfficeFormat, to: str) -> None:
+def _name_language(root: Node, format: OfficeFormat, to: str) -> None:
     name, attribute = format.language
     region = REGIONS.get(to, "")
     code = to if format.country or not region else f"{to}-{region}"
@@ -228,9 +234,9 @@ def read_open_document(content: bytes, options: DocumentOptions) -> Document:
     return read_office(content, format, options.to)
 
 
-def _cells(roots: Mapping[str, Any]) -> dict[Any, str]:
+def _cells(roots: Mapping[str, Node]) -> dict[Node, str]:
     """Return the sheet and the cell of each paragraph of a spreadsheet."""
-    found: dict[Any, str] = {}
+    found: dict[Node, str] = {}
     for sheet in (one for root in roots.values() for one in root.iterfind(f".//{SHEET}")):
         row = 1
         for line in sheet.iter(f"{TABLE}table-row"):
@@ -248,18 +254,18 @@ def _letters(column: int) -> str:
     return (_letters(before) if before else "") + chr(ord("A") + last)
 
 
-def _repeated(element: Any, what: str) -> int:
+def _repeated(element: Node, what: str) -> int:
     number = element.get(f"{TABLE}number-{what}-repeated", "1")
     return int(number) if number.isdecimal() and len(number) < DIGITS else 1
 
 
-def _paragraphs(root: Any) -> list[Any]:
+def _paragraphs(root: Node) -> list[Node]:
     changes = root.iter(f"{T}tracked-changes")
     deleted = {one for element in changes for one in element.iter(*PARAGRAPHS)}
     return [element for element in root.iter(*PARAGRAPHS) if element not in deleted]
 
 
-def _parts(parent: Any) -> Iterator[InlinePart]:
+def _parts(parent: Node) -> Iterator[InlinePart]:
     if parent.text:
         yield InlinePart("text", parent.text)
     for child in parent:
@@ -277,7 +283,7 @@ def _parts(parent: Any) -> Iterator[InlinePart]:
             yield InlinePart("text", child.tail)
 
 
-def _rebuild(paragraph: Any, parts: Iterable[InlinePart]) -> None:
+def _rebuild(paragraph: Node, parts: Iterable[InlinePart]) -> None:
     for child in list(paragraph):
         paragraph.remove(child)
     paragraph.text = None

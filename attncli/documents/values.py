@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, groupby
+from json.decoder import scanstring
 from typing import Any, NamedTuple
 
 import yaml
@@ -55,7 +56,7 @@ def rows_of(content: str, delimiter: str) -> Iterator[list[Cell]]:
     """Yield the rows of a table as cells with their spans."""
     sign = re.escape(delimiter)
     pattern = re.compile(
-        rf'(?:"(?P<quoted>(?:[^"]|"")*)"(?={sign}|\r|\n|\Z)|(?P<plain>[^{sign}\r\n]*))'
+        rf'(?:"(?P<quoted>[^"]*(?:""[^"]*)*)"(?={sign}|\r|\n|\Z)|(?P<plain>[^{sign}\r\n]*))'
         rf"(?P<then>{sign}|\r\n|\n|\r|\Z)"
     )
     at, row = int(content.startswith("\ufeff")), list[Cell]()
@@ -111,7 +112,9 @@ def _check_fields(options: DocumentOptions, known: Collection[str]) -> None:
             raise unknown_name("field", name, known)
 
 
-TOKEN = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>[ \t\r]*:)?|[{}\[\]]')
+TOKEN = re.compile(r'["{}\[\]]')
+COLON = re.compile(r"[ \t\r]*:")
+LONGEST = 1000  # characters of the path of a field; names of fields are shorter
 LOCALE = re.compile(r'"@@locale"\s*:\s*"(?P<code>[^"\\]*)"')  # of an ARB file
 
 
@@ -180,15 +183,16 @@ def _json_values(
     quote = partial(json.dumps, ensure_ascii=content.isascii() and "\\u" in content)
     for at, text in texts:
         outer, path = [""], ""  # the paths of the open objects and arrays, and of the current value
-        for found in TOKEN.finditer(text):
-            if found["colon"]:
-                name = json.loads(found["string"])
-                path = f"{outer[-1]}.{name}" if outer[-1] else name
-                names.add(path)
-            elif found["string"]:
-                if _is_chosen(path, options):
-                    start, end = (at + n for n in found.span("string"))
-                    yield string_segment(start, end, json.loads(found["string"]), quote, path)
+        end = 0
+        while found := TOKEN.search(text, end):
+            start, end = found.span()
+            if found[0] == '"':
+                value, end = scanstring(text, end)
+                if COLON.match(text, end):
+                    path = (f"{outer[-1]}.{value}" if outer[-1] else value)[:LONGEST]
+                    names.add(path)
+                elif _is_chosen(path, options):
+                    yield string_segment(at + start, at + end, value, quote, path)
             elif found[0] in "{[":
                 outer.append(path)
             else:
@@ -197,6 +201,7 @@ def _json_values(
 
 
 TEXT = "tag:yaml.org,2002:str"
+DAMAGED = (yaml.YAMLError, RecursionError, ValueError, OverflowError)
 MARKS = re.compile(r"(?:[&!]\S*\s+)+")  # an anchor and a tag
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w+)?")
 
@@ -211,7 +216,7 @@ def read_yaml(content: str, options: DocumentOptions, *, start: int = 0) -> Iter
     start += len(content) - len(text)
     try:
         roots = list(yaml.compose_all(text, yaml.SafeLoader))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except DAMAGED as error:
         where = getattr(error, "problem_mark", None)
         line = f" (line {where.line + 1})" if where else ""
         raise InputError(f"a document that is not YAML{line}", "YAML", "mend it") from None
@@ -245,7 +250,7 @@ def _scalars(node: Any, path: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     elif node.id == "mapping":
         for key, inner in node.value:
             name = str(key.value)
-            yield from _scalars(inner, f"{path}.{name}" if path else name, seen)
+            yield from _scalars(inner, (f"{path}.{name}" if path else name)[:LONGEST], seen)
 
 
 def _scalar_segment(text: str, node: Any, start: int, path: str) -> DocumentSegment | None:
@@ -275,7 +280,7 @@ def _quoted_scalar(text: str, *, style: str) -> str:
         return "'" + text.replace("'", "''") + "'"
     try:
         read = [] if style else yaml.compose(f"[{text}]", yaml.SafeLoader).value
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except DAMAGED:
         read = []
     is_plain = [(one.tag, one.value) for one in read] == [(TEXT, text)]
     return text if is_plain else json.dumps(text, ensure_ascii=False)

@@ -6,7 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lxml import etree
 
@@ -43,7 +43,7 @@ from models.core.types import Span
 TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[(?P<data>.*?)\]\]>|<\?.*?\?>|<!DOCTYPE(?:[^>\"'\[]|\"[^\"]*\"|'[^']*')*"
     r"(?:\[(?:<!--.*?-->|<\?.*?\?>|(?!<!--|<\?)[^\]\"']|\"[^\"]*\"|'[^']*')*\]\s*)?>"
-    r"|<(?P<close>/)?(?P<name>[\w:.-]+)(?P<attributes>[^<>\"'/]*(?:(?:\"[^\"]*\"|'[^']*')[^<>\"'/]*)*)"
+    r"|<(?P<close>/)?(?P<name>[^\s<>/!?=\"']+)(?P<attributes>[^<>\"'/]*(?:(?:\"[^\"]*\"|'[^']*')[^<>\"'/]*)*)"
     r"(?P<empty>/)?>|(?P<entity>&(?:\#\d+|\#x[0-9a-fA-F]+|\w+);)",
     re.DOTALL,
 )
@@ -53,7 +53,7 @@ ATTRIBUTE = re.compile(
 
 
 class Element(NamedTuple):
-    """An element with its place, and the elements that contain it, the root first."""
+    """An element with its place."""
 
     name: str  # without its prefix
     attributes: Mapping[str, str]
@@ -61,16 +61,23 @@ class Element(NamedTuple):
     inner: int  # after the start tag
     close: int  # before the end tag; of an empty element, its end
     end: int
-    parents: tuple[Element, ...]
+    parent: Any  # the element that contains it; None of the root
 
     def value_span(self, content: str, name: str) -> Span | None:
         """Return the place of the value of an attribute; None without it."""
         found = ATTRIBUTE.finditer(content, self.start, self.inner)
         return next((one.span("value") for one in found if one["name"] == name), None)
 
+    def lineage(self) -> Iterator[Element]:
+        """Yield the element and all that contain it, the root last."""
+        one = self
+        while one:
+            yield one
+            one = one.parent
+
     def has(self, attribute: str, value: str) -> bool:
         """Return True if the element, or one that contains it, has an attribute of this value."""
-        return any(one.attributes.get(attribute) == value for one in (*self.parents, self))
+        return any(one.attributes.get(attribute) == value for one in self.lineage())
 
 
 def elements_of(content: str) -> list[Element]:
@@ -92,9 +99,8 @@ def elements_of(content: str) -> list[Element]:
             end = token.end()
             pairs = ATTRIBUTE.finditer(token["attributes"])
             attributes = {one["name"]: unescaped(one["value"]) for one in pairs}
-            one = Element(
-                _local(token), attributes, token.start(), end, end, end, parents=tuple(inside)
-            )
+            parent = inside[-1] if inside else None
+            one = Element(_local(token), attributes, token.start(), end, end, end, parent)
             (found if token["empty"] else inside).append(one)
     return found
 
@@ -167,6 +173,7 @@ TIMED_TAG = re.compile(
     r"|<(?P<meta>(?:[\w.-]+:)?metadata)\b.*?</(?P=meta)>|<!--.*?-->|<[^<>]*>|&\#?\w+;",
     re.DOTALL,
 )
+WIDEST = 200  # spaces before an element on its line
 DONE = 'state="translated"'
 NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
 ESCAPE = re.compile(r"(?P<codes>(?:\\u[0-9A-Fa-f]{4})+)|\\(?P<sign>.)|\"", re.DOTALL)
@@ -196,17 +203,17 @@ def _xliff(
     marks = defaultdict[int, list[Element]](list)  # of the segments in a source
     for one in elements:
         if one.name in ("source", "seg-source", "target"):
-            children[one.parents[-1].start][one.name] = one
+            children[one.parent.start][one.name] = one
         elif one.attributes.get("mtype") == "seg":
-            marks[next((p.start for p in one.parents if p.name == "seg-source"), 0)].append(one)
+            marks[next((p.start for p in one.lineage() if p.name == "seg-source"), 0)].append(one)
     for one in elements:
         if options.to and one.name == owner:
             span = one.value_span(content, name)
             attribute = options.to if span else f' {name}="{options.to}"'
             yield language_segment(span or (one.inner - 1, one.inner - 1), attribute)
-        if one.name != "source" or one.parents[-1].name not in ("trans-unit", "segment"):
+        unit = one.parent
+        if one.name != "source" or unit.name not in ("trans-unit", "segment"):
             continue
-        unit = one.parents[-1]
         target = children[unit.start].get("target")
         source = children[unit.start].get("seg-source", one)
         if unit.has("translate", "no"):
@@ -260,8 +267,10 @@ def _as_target(
     """
     moved = tuple(one.moved(-source.inner) for one in inner)
     copy = Document(content[source.inner : source.close], moved)
-    before = content[content.rfind("\n", 0, source.start) + 1 : source.start]
-    prefix = re.match(r"<(\w+:)?", content[source.start :])
+    at = content.rfind("\n", max(0, source.start - WIDEST), source.start)
+    before = content[at : source.start] if at >= 0 else ""
+    line = "" if before.strip() else before
+    prefix = re.compile(r"<(\w+:)?").match(content, source.start)
     name = f"{prefix[1] or '' if prefix else ''}target"
     start, end = (target.start, target.end) if target else (source.end, source.end)
     state = NEW.search(content, unit.start, unit.inner)
@@ -274,7 +283,6 @@ def _as_target(
         if target:
             head = content[target.start : target.inner].removesuffix("/>").removesuffix(">")
             return f"{between}{NEW.sub(DONE, head.rstrip())}>{whole}"
-        line = f"\n{before}" if not before.strip() else ""
         return f"{between}{line}<{name}>{whole}"
 
     texts = tuple(text for one in inner for text in one.texts)
@@ -285,7 +293,7 @@ def _android(
     content: str, elements: list[Element], options: DocumentOptions
 ) -> Iterator[DocumentPart]:
     for one in elements:
-        if one.name not in ("string", "item") or not one.parents:
+        if one.name not in ("string", "item") or not one.parent:
             continue
         if one.has("translatable", "false"):
             yield Kept(one.start, html_page.UNTRANSLATED)
@@ -294,7 +302,10 @@ def _android(
             yield from _in_data(content, *data.span(1))
         else:
             pieces = pieces_of(content, one, frozenset("g"), _android_texts)
-            yield from inline_segments(pieces, encode=_android_encoded)
+            yield from inline_segments(
+                pieces,
+                encode=lambda text: re.sub(r"([\\'\"])|^([@?])", r"\\\g<0>", escaped(text)),
+            )
 
 
 def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:
@@ -308,10 +319,6 @@ def _android_texts(content: str, start: int, end: int) -> Iterator[Piece]:
     return pieces_between(content, start, end, ESCAPE, escape)
 
 
-def _android_encoded(text: str) -> str:
-    return re.sub(r"([\\'\"])|^([@?])", r"\\\g<0>", escaped(text))
-
-
 def _timed_text(
     content: str, elements: list[Element], options: DocumentOptions
 ) -> Iterator[DocumentPart]:
@@ -323,7 +330,7 @@ def _timed_text(
         return is_other or MARKED.match(tag) is not None
 
     for one in filter(lambda one: one.name in TIMED_BLOCKS, elements):
-        named = (each.attributes.get(LANGUAGE, "") for each in (one, *one.parents[::-1]))
+        named = (each.attributes.get(LANGUAGE, "") for each in one.lineage())
         if options.leaves(next(filter(None, named), ""), root):
             if one.name == "p":
                 yield Kept(one.start, html_page.FOREIGN)

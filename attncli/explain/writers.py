@@ -21,6 +21,7 @@ from attncli.render.alignment_writers import heat_maps
 from attncli.render.image_attention import maps_as_text, writer_of
 from attncli.render.rows import columns
 from attncli.task.panels import AlignedPair, Panel
+from attncli.task.runner import JsonObject
 from attncli.terminal.messages import Messages, Screen, printable
 from models.core.errors import ConfigurationError, ModelError
 from models.explain.explanation import Explanation, Measure
@@ -140,7 +141,7 @@ def as_json(outcome: ExplainedLine) -> str:
     found = outcome.explanation
     if found is None:
         return as_json_line({"error": outcome.note}) + "\n" if outcome.note else "\n"
-    source: dict[str, Any] = {"source": found.source}
+    source: JsonObject = {"source": found.source}
     if outcome.maps is not None:
         source = {"image": outcome.line.text, "grid": outcome.maps.maps.shape[1:]}
     record = {
@@ -175,7 +176,7 @@ def correlations(found: Explanation) -> dict[str, dict[str, float | None]]:
     }
 
 
-def measured(measures: Sequence[Measure]) -> dict[str, Any]:
+def measured(measures: Sequence[Measure]) -> JsonObject:
     """Return the measures of each word by name, and the curves whose areas the measures are."""
     record = {measure.name: rounded(measure.values) for measure in measures}
     curves = {f"{m.name}_curve": rounded(m.curve) for m in measures if m.curve is not None}

@@ -17,7 +17,7 @@ from models.text.normalise import STOPS, without_added_stop
 OPENING = re.compile(r"(\W*)([^\W\d_]+)")  # the first word; protected parts may be before it
 RUN = re.compile(r"[!?](?:\s?[!?])*")  # of signs, perhaps with spaces between
 # quotations and brackets with their ends; a sign that opens one; the end of one behind a text
-PAIRED = re.compile(r'„[^“”]*[“”]|“[^”]*”|«[^»]*»|\([^()]*\)|\[[^\[\]]*\]|"[^"]*"')
+PAIRED = re.compile(r'„[^„“”]*[“”]|“[^“”]*”|«[^«»]*»|\([^()]*\)|\[[^\[\]]*\]|"[^"]*"')
 OPEN = re.compile(r'[„“«(\["]')
 CLOSED = re.compile(r'[)\]»”“"]([.!?…]*)$')
 END_OF = dict(zip('„“«(["', '“”»)]"', strict=True))
@@ -109,6 +109,8 @@ def _without_echo(before: str, after: str, before_source: str, source: str) -> s
 
 def _with_end(output: str, source: str) -> str:
     """Return an output whose last quotation or bracket is closed if that of its source is."""
+    if "‘" in output and "’" not in output:  # the model reads ’ as an apostrophe
+        output = re.sub(r"(?<=\S)'(?!\w)", "’", output)
     closed, open = CLOSED.search(source), OPEN.findall(PAIRED.sub("", output))
     if not closed or len(open) != 1 or OPEN.search(PAIRED.sub("", source)):
         return output

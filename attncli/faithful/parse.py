@@ -12,12 +12,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from html.entities import html5
-from itertools import accumulate, groupby, islice, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Literal, NamedTuple
 
 from attncli.faithful.protect import FIRST, MARK, Part, protect
 from attncli.faithful.spans import has_word
-from models.core.limits import LINE_TAGS
 
 Kind = Literal["text", "open", "close", "void", "placeholder"]
 
@@ -28,6 +27,7 @@ TAG = re.compile(
     r"|(?P<entity>&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);)",
     re.DOTALL,
 )
+MOST_OWN = 1000  # characters of the private area in a line; the marks of parts take others
 OPAQUE_TAG = re.compile(r"<x\d+/>")  # of a document, for what is not translated
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
@@ -105,11 +105,6 @@ def count(line: str) -> Counter[str]:
     return Counter(part.raw for part in scan(line) if part.kind != "text")
 
 
-def too_many_tags(line: str) -> bool:
-    """Return True if a line has more tags than can be projected in reasonable time."""
-    return next(islice(TAG.finditer(line), LINE_TAGS, None), None) is not None
-
-
 class TaggedLine(NamedTuple):
     """A line, its text without tags, and its tags in order."""
 
@@ -150,9 +145,12 @@ def parse(
     """
     segments = list(scan(line))
     escaped = any(part.kind == "text" and part.raw != part.text for part in segments)
-    parts: tuple[Part, ...] = ()
+    own = MARK.findall(line)  # characters of the line that could be taken for marks
+    has_marks = len(own) > MOST_OWN
+    parts = tuple(Part(one, one) for one in dict.fromkeys(own) if not has_marks)
+    marks = {ord(part.raw): chr(FIRST + number) for number, part in enumerate(parts)}
+    segments = [part._replace(text=part.text.translate(marks)) for part in segments]
     found: list[Segment] = []
-    has_marks = bool(MARK.search(line))
     folded = _folded(*_paired(segments), unknown)
     for inner, run in groupby(folded, lambda part: part.kind in ("text", "placeholder")):
         if not inner:

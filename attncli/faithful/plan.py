@@ -1,11 +1,9 @@
 """The plan of a line: what the model reads of it, and how the result is made of its translations.
 
-    plan = Plan.of(line, model, options)      # the only reading of a line
-    plan.texts                                # what the model reads
-    plan.result(translations)                 # joined, in the form of the source, checked
-    plan.again(result)                        # None, or one further plan for a line that failed
-
-Tags are imported for the lines that need them, so that one line starts faster.
+plan = Plan.of(line, model, options)      # the only reading of a line
+plan.texts                                # what the model reads
+plan.result(translations)                 # joined, in the form of the source, checked
+plan.again(result)                        # None, or one further plan for a line that failed
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from unicodedata import combining
 from attncli.faithful.checks import Check, check_loop, check_marked, lacks_parts
 from attncli.faithful.divide import PlanOptions, Reader, around_marks, divided, segments, too_long
 from attncli.faithful.fit import Fitting, concatenated, fitted, joined
+from attncli.faithful.parse import TAG, TaggedLine, parse
 from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_digits
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.spans import has_word
@@ -42,7 +41,6 @@ from models.text.normalise import (
 )
 
 if TYPE_CHECKING:
-    from attncli.faithful.parse import TaggedLine
     from models.engines.text_translator import TextTranslator
 
 # the key of a menu entry: &File, Save _As, E&xit, Pre_ferences
@@ -187,10 +185,8 @@ class Plan:
 
     def _of_tagged(self) -> Plan:
         """Return the plan of a line whose tags are projected."""
-        from attncli.faithful.parse import parse, too_many_tags
-
         line, form = self.line.text, self.form
-        if too_many_tags(line):
+        if len(TAG.findall(line)) > LINE_TAGS:
             return self._refused(f"line {self.line.number} has more than {LINE_TAGS:,} tags")
         unknown = (lambda text: "") if self.options.verbatim else self._unknown_signs
         tagged = parse(line, unknown, (self.language, self.model.to))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from models.core.types import Hypothesis, Translation
+from models.text.normalise import is_unicode
 
 if TYPE_CHECKING:
     from attncli.faithful.checks import Check
@@ -18,6 +19,11 @@ class Line(NamedTuple):
     text: str
     ending: str = "\n"  # or "\r\n"; a last line without an ending gets "\n"
     fault: str = ""  # why the text cannot be processed; it is then only shown
+
+
+def text_line(number: int, text: str) -> Line:
+    """Return the line of a text of JSON or Python; half a character of UTF-16 is a fault."""
+    return Line(number, text, fault="" if is_unicode(text) else "not Unicode")
 
 
 class TranslatedLine(NamedTuple):

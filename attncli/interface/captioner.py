@@ -16,7 +16,6 @@ from attncli.interface.results import RankedOutputs, check_search, framed
 from attncli.render.image_attention import html_page, maps_as_text
 from attncli.render.image_maps import attention_maps
 from attncli.terminal.messages import current_screen
-from models.core.config import BATCH_IMAGES
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
 from models.engines.captioner import Caption, ImageAttention, ImageInput
@@ -61,12 +60,7 @@ class Captioner(ImageModel):
 
     @overload  # type: ignore[override]
     def caption(  # type: ignore[overload-overlap]
-        self,
-        images: GivenImage,
-        *,
-        search: SearchConfig | None = ...,
-        attention: bool = ...,
-        batch: int = ...,
+        self, images: GivenImage, *, search: SearchConfig | None = ..., attention: bool = ...
     ) -> ImageCaption: ...
 
     @overload
@@ -76,30 +70,24 @@ class Captioner(ImageModel):
         *,
         search: SearchConfig | None = ...,
         attention: bool = ...,
-        batch: int = ...,
     ) -> list[ImageCaption]: ...
 
     def caption(
-        self,
-        images: Any,
-        *,
-        search: SearchConfig | None = None,
-        attention: bool = True,
-        batch: int = BATCH_IMAGES,
+        self, images: Any, *, search: SearchConfig | None = None, attention: bool = True
     ) -> ImageCaption | list[ImageCaption]:
         """Caption an image, or many: one in, one out; a list in, a list out.
 
         images: a path, a PIL image, a file or its bytes, or an array (h, w) or (h, w, 3 or 4), of
         0 to 255 or, if it has floats, 0 to 1. A tensor is an array, such an image (3, h, w), or
         features (S, V). search: settings; the default is `self.search`.
-        attention: False leaves out the maps. batch: images computed at once.
+        attention: False leaves out the maps.
         """
         check_search(search)
         is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
         is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
         is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
         opened = [self._opened(image) for image in ([images] if is_one else images)]
-        found = super().caption(opened, search=search, attention=attention, batch=batch)
+        found = super().caption(opened, search=search, attention=attention)
         results = [self._result(*each) for each in zip(found, opened, strict=True)]
         return results[0] if is_one else results
 

@@ -19,10 +19,9 @@ from attncli.task.panels import AlignedPair
 from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
 from attncli.translate.alignment import joined, with_parts
-from attncli.translate.engine import TranslateBatches, TranslateOptions
+from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models.alignment import Alignment, align, align_translations
-from models.core.config import MAX_BATCH_TOKENS
 from models.core.errors import InputError
 from models.core.types import EMPTY, Translation
 from models.core.use_config import SearchConfig
@@ -113,7 +112,6 @@ class Translator(TextModel):
         source: str | list[str] = ...,
         search: SearchConfig | None = ...,
         verbatim: bool = ...,
-        max_batch_tokens: int = ...,
     ) -> TranslatedText: ...
 
     @overload
@@ -125,7 +123,6 @@ class Translator(TextModel):
         source: str | list[str] = ...,
         search: SearchConfig | None = ...,
         verbatim: bool = ...,
-        max_batch_tokens: int = ...,
     ) -> list[TranslatedText]: ...
 
     def translate(
@@ -136,7 +133,6 @@ class Translator(TextModel):
         source: str | Sequence[str] = "",
         search: SearchConfig | None = None,
         verbatim: bool = False,
-        max_batch_tokens: int = MAX_BATCH_TOKENS,
     ) -> TranslatedText | list[TranslatedText]:
         """Translate a text, or many: one in, one out; a list in, a list out.
 
@@ -152,10 +148,7 @@ class Translator(TextModel):
         found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
         model = self.with_search(search) if search else self
-        options = TranslateOptions(
-            verbatim=verbatim, compute=TranslateBatches(batch_tokens=max_batch_tokens)
-        )
-        results = model._translated_lines(found, directions, options)
+        results = model._translated_lines(found, directions, TranslateOptions(verbatim=verbatim))
         return results[0] if isinstance(texts, str) else results
 
     def _translated_lines(

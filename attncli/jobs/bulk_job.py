@@ -22,7 +22,7 @@ from attncli.data.lines import CHUNK_LINES
 from attncli.data.tables import read_glossary
 from attncli.jobs.loading import as_folders, readable
 from attncli.options.help_page import HelpPage
-from attncli.task.runner import Runner
+from attncli.task.runner import AnyRunner
 from attncli.task.table import TASKS, find_runner
 from attncli.version import __version__
 from models.core.errors import ConfigurationError
@@ -68,7 +68,7 @@ class BulkJob:
             raise ConfigurationError(f"--format {options.format}, which is one document", expected)
         return options
 
-    def open(self) -> Runner[Any, Any]:
+    def open(self) -> AnyRunner:
         """Open the models. Raises ModelError if they do not suit the task."""
         models = [Path(model) for model in self.models]
         return find_runner(self.task).open(models, self.options())
@@ -93,7 +93,7 @@ def _model_digest(folder: Path) -> str:
     return hashlib.sha256("".join(file_digest(folder / n) for n in names).encode()).hexdigest()
 
 
-def results_of(runner: Runner[Any, Any], records: Sequence[Any]) -> Iterator[Any]:
+def results_of(runner: AnyRunner, records: Sequence[Any]) -> Iterator[Any]:
     """Yield the result of each record, in the chunks that the commands for lines compute.
 
     Records are lines (attncli.data.lines), or files (named_images).
@@ -102,7 +102,7 @@ def results_of(runner: Runner[Any, Any], records: Sequence[Any]) -> Iterator[Any
         yield from chunk_results(runner, records[start : start + CHUNK_LINES])
 
 
-def chunk_results(runner: Runner[Any, Any], records: Sequence[Any]) -> list[Any]:
+def chunk_results(runner: AnyRunner, records: Sequence[Any]) -> list[Any]:
     """Return the result of each record of a chunk.
 
     If the chunk raises an exception, each record is processed alone, and those that raise have a

@@ -22,7 +22,7 @@ from attncli.data.tables import as_rows
 from attncli.documents.document import is_document, uncompressed
 from attncli.faithful.result import Line
 from attncli.jobs.bulk_job import BulkJob, results_of
-from attncli.task.runner import Runner
+from attncli.task.runner import AnyRunner, JsonObject
 from attncli.task.table import find_runner
 from attncli.terminal.messages import one_cell
 from models.core.errors import InputError, NotFoundError
@@ -68,7 +68,7 @@ class Record(NamedTuple):
     value: Any  # as the task takes it; None: nothing to process
     fault: str = ""  # why it could not be read
     line: Line | None = None  # of JSON
-    found: dict[str, Any] | None = None  # the object of that line
+    found: JsonObject | None = None  # the object of that line
 
 
 def sources_of(job: BulkJob, inputs: Sequence[Path], out: Path) -> list[BulkSource]:
@@ -239,7 +239,7 @@ class ShardWorker:
         self.job = job
 
     @cached_property
-    def runner(self) -> Runner[Any, Any]:
+    def runner(self) -> AnyRunner:
         """The models, opened at the first shard, which reports a mistake."""
         return self.job.open()
 
@@ -261,11 +261,11 @@ class ShardWorker:
         return ShardResult(shard.number, shard.size, tuple(notes), b"".join(rows))
 
     def _object(
-        self, line: Line, found: dict[str, Any] | None, text: str | None, notes: Iterable[str]
+        self, line: Line, found: JsonObject | None, text: str | None, notes: Iterable[str]
     ) -> bytes:
         """Return a line of JSON with its result or an error; without an object, as it is."""
         if found is None:
-            return f"{line.text}{line.ending}".encode("utf-8", "replace")
+            return f"{line.text}{line.ending}".encode("utf-8", "backslashreplace")
         error = {"error": "".join(notes)} if text is None else {}
         row = as_json_line({**found, self.runner.into: text, **error})
-        return f"{row}{line.ending}".encode("utf-8", "replace")
+        return f"{row}{line.ending}".encode("utf-8", "backslashreplace")

@@ -12,7 +12,7 @@ from attncli.jobs.loading import model_names
 from attncli.options.settings import Options
 from attncli.options.shared import save_outputs
 from attncli.scoring.score import System
-from attncli.task.runner import Runner
+from attncli.task.runner import AnyRunner
 from attncli.task.table import find_runner
 from attncli.terminal.messages import ShowProgress, counted, one_line
 from models.search.batching import windows
@@ -23,7 +23,7 @@ class ModelOutputs(NamedTuple):
     """A model with its outputs for a test set."""
 
     system: System  # still without scores
-    runner: Runner[Any, Any]
+    runner: AnyRunner
     results: list[Any]  # of the runner
 
 
@@ -56,7 +56,7 @@ def evaluated(
 
 
 def _results(
-    runner: Runner[Any, Any],
+    runner: AnyRunner,
     items: Sequence[Any],
     watch: Callable[[Any], None],
     advance: ShowProgress,

@@ -19,7 +19,6 @@ from attncli.options.settings import HardAttention, Options
 from attncli.terminal.messages import Messages
 from models import load_captioner, load_classifier, load_ensemble, load_transcriber, load_translator
 from models.core.errors import ConfigurationError, ModelError
-from models.core.limits import retain_freed_memory
 from models.core.sources import columns_of, source_of
 from models.engines.ctranslate2_cache import cache_folder
 from models.search.hypotheses import changed_search
@@ -57,7 +56,7 @@ def load(task: str, models: Path | Sequence[Path] | None, options: Options) -> A
         return _load_ensemble(given, options)
     path = chosen_model(given[0] if given else None, task)
     say_licence(path, read_settings(path), options.messages)
-    retain_memory()
+    gc.freeze()  # modules that are loaded by now are no longer searched, which takes 0.1 s
     return LOADERS[task](path, device=open_device(options))
 
 
@@ -89,7 +88,7 @@ def say_licence(folder: Path, settings: dict[str, Any], messages: Messages) -> N
 
 def _load_ensemble(models: Sequence[Path], options: Options) -> Any:
     paths = [readable(find_model(model)) for model in models]
-    retain_memory()
+    gc.freeze()  # modules that are loaded by now are no longer searched, which takes 0.1 s
     for path in paths:
         if task_of(path) != "translate":
             raise ModelError(
@@ -234,12 +233,3 @@ def open_device(options: Options) -> str:
     if options.device == "auto":
         return usable_devices()[0]
     return str(usable_device(options.device))
-
-
-def retain_memory() -> None:
-    """Keep the memory of freed tensors for later batches; see models.core.limits.
-
-    Modules that are loaded by now are no longer searched for garbage, which takes 0.1 s each time.
-    """
-    retain_freed_memory()
-    gc.freeze()

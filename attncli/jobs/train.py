@@ -55,7 +55,6 @@ from attncli.training.sources import training_source
 from attncli.training.state import State, finished_run
 from models.core.config import ModelConfig
 from models.core.errors import ModelError
-from models.core.limits import retain_freed_memory
 from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle
 
@@ -90,7 +89,6 @@ def train(
             return
         with released(folder, is_new):
             data = training_source(config.model.family).load(config, path, progress)
-        retain_freed_memory()
         limit_kernel_caches()
         precision = chosen_precision(config.model, config.train, home)
         config = replace(config, train=replace(config.train, precision=precision))
@@ -106,7 +104,6 @@ def train(
 
 def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None:
     """Train to the end of a run, as every process but number 0, which prepares and saves it."""
-    retain_freed_memory()
     limit_kernel_caches()
     source = training_source(config.model.family)
     data = source.load(config, path, lambda label, done, total: None)

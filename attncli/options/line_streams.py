@@ -17,6 +17,7 @@ import typer
 
 from attncli.data.lines import input_chunks
 from attncli.data.streams import check_output, is_compressed, open_input, open_output
+from attncli.render.alignment_writers import FORMATS, format_of
 from attncli.task.panels import AlignedPair, WeightedText
 from attncli.task.runner import Runner
 from attncli.terminal import console
@@ -44,8 +45,6 @@ class Drawing(NamedTuple):
     @property
     def heads(self) -> bool:
         """True if the picture shows the weights of every head."""
-        from attncli.render.alignment_writers import FORMATS
-
         return bool(self.format) and FORMATS[self.format].heads
 
     def wants(self, pair: Drawn) -> bool:
@@ -65,8 +64,6 @@ class Picture:
         """Collect the pairs that will be drawn."""
         if not self.drawing.path:
             return
-        from attncli.render.alignment_writers import FORMATS
-
         most = None if self.drawing.chosen else FORMATS[self.drawing.format].most
         for pair in filter(self.drawing.wants, pairs):
             if most is None or len(self.pairs) < most:
@@ -113,8 +110,6 @@ def check_drawing(
         raise ConfigurationError(f"picture.lines={lines}", "lines such as 1-20,35") from None
     if not path:
         return Drawing(chosen=chosen)
-    from attncli.render.alignment_writers import format_of
-
     name = format_of(path, pictures=True, arrays=arrays)
     check_output(path)
     return Drawing(path, name, chosen)

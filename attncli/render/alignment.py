@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from attncli.data.streams import as_json_line
 from attncli.task.panels import AlignedPair, Panel
+from attncli.task.runner import JsonObject
 
 DIGITS = 4
 PLACE = "@DATA@"  # of the pairs in page.html
@@ -35,7 +36,7 @@ def jsonl(pair: AlignedPair) -> str:
     return as_json_line(pair_record(pair)) + pair.ending
 
 
-def pair_record(pair: AlignedPair) -> dict[str, Any]:
+def pair_record(pair: AlignedPair) -> JsonObject:
     """Return units, weights, links, score and note of a pair."""
     first, *others = pair.panels
     record = {"source": pair.source, "target": pair.target, **record_of(first), **_noted(pair, 6)}
@@ -50,17 +51,17 @@ def linked(panel: Panel, base: int, probabilities: bool) -> str:
     return " ".join(f"{i + base}-{j + base}{known.get((i, j), '')}" for i, j in sorted(panel.links))
 
 
-def record_of(panel: Panel) -> dict[str, Any]:
+def record_of(panel: Panel) -> JsonObject:
     """Return links and weights as a JSON object."""
-    record: dict[str, Any] = {"links": sorted(panel.links)}
+    record: JsonObject = {"links": sorted(panel.links)}
     if panel.weights is not None:
         record["weights"] = _rounded(panel.weights)
     return record
 
 
-def inputs_of(pair: AlignedPair) -> dict[str, Any]:
+def inputs_of(pair: AlignedPair) -> JsonObject:
     """Return the input of each source unit, and the weights on image cells, of several inputs."""
-    record: dict[str, Any] = {"inputs": pair.inputs} if pair.inputs else {}
+    record: JsonObject = {"inputs": pair.inputs} if pair.inputs else {}
     return record if pair.cells is None else {**record, "cells": _rounded(pair.cells)}
 
 
@@ -69,9 +70,9 @@ def _rounded(table: Any) -> list[list[float]]:
     return [[round(float(x), DIGITS) for x in row] for row in table]
 
 
-def _noted(pair: AlignedPair, digits: int) -> dict[str, Any]:
+def _noted(pair: AlignedPair, digits: int) -> JsonObject:
     """Return score and note of a pair, if it has them."""
-    record: dict[str, Any] = {} if pair.score is None else {"score": round(pair.score, digits)}
+    record: JsonObject = {} if pair.score is None else {"score": round(pair.score, digits)}
     return {**record, "note": pair.note} if pair.note else record
 
 
@@ -79,7 +80,7 @@ def npz(pairs: Sequence[AlignedPair]) -> bytes:
     """Return all pairs as one .npz file."""
     import numpy
 
-    arrays: dict[str, Any] = {}
+    arrays: JsonObject = {}
     for pair in pairs:
         panel = pair.panels[0]
         found = {
@@ -122,8 +123,8 @@ def html(pairs: Sequence[AlignedPair]) -> bytes:
     return page.replace(PLACE, data).encode("utf-8", "replace")
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
-    record: dict[str, Any] = {"name": panel.title, "links": sorted(panel.framed)}
+def _panel(panel: Panel) -> JsonObject:
+    record: JsonObject = {"name": panel.title, "links": sorted(panel.framed)}
     if panel.weights is not None:
         record["weights"] = [round(1000 * float(x)) for x in panel.weights.ravel()]
     if panel.heads is not None:

@@ -176,14 +176,12 @@ def _drawn(pairs: Sequence[AlignedPair], kind: str) -> bytes:
     return draw_alignments(pairs, kind=kind)
 
 
-def _line(write: Callable[[AlignedPair, bool], str]) -> Callable[[AlignedPair, Style], str]:
-    return lambda pair, style: write(pair, style.probabilities)
-
-
 FORMATS: dict[str, Format] = {
-    "pharaoh": Format((".pharaoh", ".align", ".txt"), _line(data.pharaoh)),
-    "talp": Format((".talp",), _line(partial(data.pharaoh, base=1))),
-    "naacl": Format((".naacl", ".wa"), _line(data.naacl)),
+    "pharaoh": Format(
+        (".pharaoh", ".align", ".txt"), lambda pair, style: data.pharaoh(pair, style.probabilities)
+    ),
+    "talp": Format((".talp",), lambda pair, style: data.pharaoh(pair, style.probabilities, 1)),
+    "naacl": Format((".naacl", ".wa"), lambda pair, style: data.naacl(pair, style.probabilities)),
     "jsonl": Format((".jsonl", ".json"), lambda pair, style: data.jsonl(pair), scores=True),
     "npz": Format((".npz",), document=data.npz, heads=True, scores=True),
     "terminal": Format(line=lambda pair, style: heat_maps(pair, style.screen)),

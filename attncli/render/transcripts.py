@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from attncli.data.streams import as_json_line
+from attncli.task.runner import JsonObject
 from attncli.terminal.messages import one_cell, printable
 from models.engines.transcripts import Transcript, Word
 
@@ -57,9 +58,9 @@ def rendered(file: TranscribedFile, format: str, *, alone: bool, align: bool = F
     return f"{name}{one_cell(file.text)}{times}\n".encode("utf-8", "surrogateescape")
 
 
-def record(file: TranscribedFile, *, align: bool = False) -> dict[str, Any]:
+def record(file: TranscribedFile, *, align: bool = False) -> JsonObject:
     """Return a result as written to JSON."""
-    found: dict[str, Any] = {"file": file.name, "text": file.text if file.transcript else None}
+    found: JsonObject = {"file": file.name, "text": file.text if file.transcript else None}
     found |= {"channel": file.channel} if file.channel else {}
     if file.transcript:
         found["seconds"] = round(file.transcript.seconds, 3)
@@ -76,7 +77,7 @@ def record(file: TranscribedFile, *, align: bool = False) -> dict[str, Any]:
     return {**found, "error": file.note} if file.note else found
 
 
-def _word(word: Word) -> dict[str, Any]:
+def _word(word: Word) -> JsonObject:
     return {"text": word.text, "start": round(word.start, 3), "end": round(word.end, 3)}
 
 

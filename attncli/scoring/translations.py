@@ -217,7 +217,13 @@ def _resampled(
         same = [one is not results[0] and one.score == results[0].score for one in results]
         columns.append(
             [
-                MetricScore(name, one.score, str(signature), one.ci, 1.0 if equal else one.p_value)
+                MetricScore(
+                    name,
+                    one.score,
+                    str(signature),
+                    interval=one.ci and float(one.ci),  # JSON knows no float32
+                    p_value=1.0 if equal else one.p_value,
+                )
                 for one, equal in zip(results, same, strict=True)
             ]
         )

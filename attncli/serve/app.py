@@ -22,7 +22,6 @@ from attncli.serve import chat, documents, information, labels, media, translate
 from attncli.serve.requests import SECONDS, RequestError, error_answer
 from attncli.serve.service import Service
 from attncli.terminal import console
-from models.core.limits import return_freed_memory
 
 PAGE = files("attncli.serve").joinpath("page")
 POLICY = (  # a browser loads nothing from elsewhere, even if a text of the page were wrong
@@ -201,10 +200,8 @@ class _LimitedBody:
         return message
 
     def release(self) -> None:
-        """Count the body no longer, and give its memory back to the system."""
+        """Count the body no longer."""
         self._service.body_bytes -= self._read
-        if self._read > SMALL_BODY:
-            return_freed_memory()
 
     def too_large(self) -> RequestError:
         """Return the error for a body that is too large."""

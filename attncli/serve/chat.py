@@ -24,6 +24,7 @@ from attncli.serve.models import Job
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of, service_of
 from attncli.serve.translate import output
+from attncli.task.runner import JsonObject
 
 MOST_CHOICES = 20
 DATA_URL = "data:"
@@ -152,7 +153,7 @@ def _image(address: object) -> bytes:
         raise invalid("image_url is not base64") from None
 
 
-def _whole(model: str, choices: list[list[str]], prompt: Prompt) -> dict[str, Any]:
+def _whole(model: str, choices: list[list[str]], prompt: Prompt) -> JsonObject:
     words = len(prompt.text.split())
     said = sum(len("".join(choice).split()) for choice in choices)
     return {
@@ -185,6 +186,6 @@ async def _stream(model: str, choices: list[list[str]]) -> AsyncIterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def _head(model: str, kind: str) -> dict[str, Any]:
+def _head(model: str, kind: str) -> JsonObject:
     name = f"chatcmpl-{secrets.token_hex(12)}"
     return {"id": name, "object": kind, "created": int(time.time()), "model": model}

@@ -13,13 +13,14 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.documents.document import (
+    PACKED,
     TEXT,
     Document,
     DocumentOptions,
@@ -37,6 +38,7 @@ from attncli.serve.models import Job
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
+from attncli.task.runner import JsonObject
 from attncli.translate import documents as jobs
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
@@ -133,6 +135,9 @@ async def _upload(call: Call) -> Upload:
     format = format_inside(Path(name), given.files["file"]) if format == TEXT else format
     if advice := hint(Path(name)):
         raise invalid(f"this kind of file is not supported; {advice}")
+    most = call.service.options.max_text * DOCUMENT_TIMES
+    if format not in PACKED and len(given.files["file"]) > most:
+        raise RequestError(413, f"The document is too large: at most {most:,} bytes")
     document, lines = await asyncio.to_thread(_read, given, format, name)
     model = given.text("model", "")
     target = catalogue.language(target, model)
@@ -162,23 +167,18 @@ def _read(given: Parameters, format: str, name: str) -> tuple[Document, list[Lin
         raise invalid(str(error)) from None
 
 
-async def _answer(
-    upload: Upload, outcomes: list[TranslatedLine], request: Request
-) -> dict[str, Any]:
+async def _answer(upload: Upload, outcomes: list[TranslatedLine], request: Request) -> JsonObject:
     """Keep the translated document; return its address, and the messages about it."""
-    content, notes = await asyncio.to_thread(_written, upload.document, outcomes)
+    content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
+    notes = await asyncio.to_thread(lambda: [*jobs.notes(upload.document, outcomes)])
     token = FILES.add(content, upload.name)
     url = f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
     return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
 
 
-def _written(document: Document, outcomes: list[TranslatedLine]) -> tuple[bytes, list[str]]:
-    return jobs.written(document, outcomes), [*jobs.notes(document, outcomes)]
-
-
 async def translated_html(
     call: Call, model: str, job: Job, texts: Sequence[str]
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """Return the translation of each text in HTML, and its alternatives."""
     documents, lines = await asyncio.to_thread(_read_html, texts)
     results = iter(await call.run(model, job, [text for each in lines for text in each]))
@@ -197,13 +197,13 @@ def _read_html(texts: Sequence[str]) -> tuple[list[Document], list[list[str]]]:
     return documents, [[line.text for line in jobs.lines_of(each)] for each in documents]
 
 
-def _html(nbest: int, document: Document, found: list[TranslatedLine]) -> dict[str, Any]:
+def _html(nbest: int, document: Document, found: list[TranslatedLine]) -> JsonObject:
     ranked = (jobs.translated(document, _of_rank(found, rank)) for rank in range(nbest))
     best, *others = dict.fromkeys(ranked)
     return {"translatedText": best, "alternatives": others, **doubts(found)}
 
 
-def doubts(outcomes: Sequence[TranslatedLine]) -> dict[str, Any]:
+def doubts(outcomes: Sequence[TranslatedLine]) -> JsonObject:
     """Return the notes about the lines of a text, and the checks that their outputs fail."""
     return {
         "notes": list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome))),
@@ -260,6 +260,6 @@ def _of_rank(found: Sequence[TranslatedLine], rank: int) -> list[TranslatedLine]
     return ranked
 
 
-def event(record: dict[str, Any]) -> bytes:
+def event(record: JsonObject) -> bytes:
     """Return an event of a stream."""
     return f"data: {json.dumps(record)}\n\n".encode()

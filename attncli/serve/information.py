@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -11,6 +11,7 @@ from attncli.documents.document import suffixes
 from attncli.serve.catalogue import CAPTION, OfferedModel, name_of
 from attncli.serve.labels import IDENTIFIER
 from attncli.serve.service import service_of
+from attncli.task.runner import JsonObject
 from attncli.version import __version__
 from models.core.config import ReadMode
 from models.storage.archive import read_card
@@ -75,7 +76,7 @@ async def metrics(request: Request) -> Response:
     return PlainTextResponse(content, media_type="text/plain; version=0.0.4")
 
 
-def _model_record(model: OfferedModel, is_default: bool) -> dict[str, Any]:
+def _model_record(model: OfferedModel, is_default: bool) -> JsonObject:
     facts = model.facts
     return {
         "name": model.name,

@@ -16,6 +16,7 @@ from attncli.serve.catalogue import CLASSIFY
 from attncli.serve.models import Job
 from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
+from attncli.task.runner import JsonObject
 
 MOST_LABELS = 1000
 AUTO = "auto"
@@ -30,7 +31,7 @@ class Detected(NamedTuple):
     language: str
     confidence: float
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """Return the language in the protocol's form."""
         return {"confidence": self.confidence, "language": self.language}
 
@@ -89,12 +90,12 @@ def _shares(outcome: Any, candidates: Collection[str]) -> dict[str, float]:
     return known or {"en" if not candidates or "en" in candidates else min(candidates): 0.0}
 
 
-def _record(outcome: ClassifiedLine) -> dict[str, Any]:
+def _record(outcome: ClassifiedLine) -> JsonObject:
     """Return the labels of a text with their probabilities, and the weights of its words."""
     if outcome.result is None:
         raise invalid(outcome.note)
     result = outcome.result
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "label": result.label,
         "labels": [{"label": a, "probability": round(b, 4)} for a, b in result.labels],
     }

@@ -22,6 +22,7 @@ from attncli.serve.models import Job
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import FALSE, RequestError, invalid
 from attncli.serve.service import Call, call_of
+from attncli.task.runner import JsonObject
 from models.core.errors import ModelError
 from models.signals.recordings import header
 
@@ -67,11 +68,11 @@ def check_pixels(image: bytes, most: int) -> None:
         raise RequestError(413, f"The image has {width:,} x {height:,} pixels: at most {most:,}")
 
 
-def caption_record(outcome: CaptionedImage) -> dict[str, Any]:
+def caption_record(outcome: CaptionedImage) -> JsonObject:
     """Return the captions of an image, and for each word of the best its map (rows, columns)."""
     if not outcome.hypotheses:
         raise invalid(outcome.note)
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "caption": outcome.caption,
         "captions": [{"text": h.text, "score": round(h.score, 4)} for h in outcome.hypotheses],
     }
@@ -155,10 +156,10 @@ def check_seconds(content: bytes) -> None:
         raise RequestError(413, f"The recording has {seconds:,.0f} s: at most {LONGEST:,.0f}")
 
 
-def record(found: Any) -> dict[str, Any]:
+def record(found: Any) -> JsonObject:
     """Return text, words and segments of a recording; with attention, what is drawn of it."""
     transcript = found.transcript
-    answer: dict[str, Any] = {
+    answer: JsonObject = {
         "text": transcript.text,
         "seconds": round(transcript.seconds, 3),
         "words": words_of(transcript.words),
@@ -178,7 +179,7 @@ def record(found: Any) -> dict[str, Any]:
     return answer
 
 
-def words_of(words: Any) -> list[dict[str, Any]]:
+def words_of(words: Any) -> list[JsonObject]:
     """Return words with their times in seconds."""
     return [{"word": one.text} | times(one) for one in words]
 
@@ -188,16 +189,10 @@ def times(one: Any) -> dict[str, float]:
     return {"start": round(one.start, 3), "end": round(one.end, 3)}
 
 
-def _compression(text: str) -> float:
-    """Return the length of a text divided by that of its compressed form."""
-    content = text.encode("utf-8", "replace")
-    return len(content) / len(zlib.compress(content))
-
-
-def verbose(found: Any, language: str, parts: list[str]) -> dict[str, Any]:
+def verbose(found: Any, language: str, parts: list[str]) -> JsonObject:
     """Return a transcript as OpenAI's verbose JSON. parts: of GRANULARITIES."""
     transcript = found.transcript
-    answer: dict[str, Any] = {
+    answer: JsonObject = {
         "task": "transcribe",
         "language": name_of(language).lower() if language else "unknown",
         "duration": round(transcript.seconds, 3),
@@ -215,9 +210,10 @@ def verbose(found: Any, language: str, parts: list[str]) -> dict[str, Any]:
                 "tokens": list(each.hypotheses[0].ids),
                 "temperature": 0.0,
                 "avg_logprob": each.hypotheses[0].log_prob / (len(each.hypotheses[0].ids) + 1),
-                "compression_ratio": round(_compression(each.text), 3),
+                "compression_ratio": round(len(content) / len(zlib.compress(content)), 3),
                 "no_speech_prob": each.no_speech,
             }
             for number, each in enumerate(transcript.segments)
+            for content in [each.text.encode("utf-8", "replace")]
         ]
     return answer

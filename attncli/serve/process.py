@@ -24,6 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from attncli.serve.app import application
 from attncli.serve.options import ServeOptions
 from attncli.serve.service import Service
+from attncli.task.runner import JsonObject
 from attncli.terminal import console
 from models.core.errors import ModelError
 
@@ -112,7 +113,7 @@ class Server(uvicorn.Server):
         await asyncio.sleep(DRAIN)
         await super().shutdown(sockets)
 
-    def _report(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _report(self, loop: asyncio.AbstractEventLoop, context: JsonObject) -> None:
         """Report that connections cannot be accepted, at most once a minute."""
         now = time.monotonic()
         if now - self._reported > MINUTE:

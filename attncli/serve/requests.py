@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
+from attncli.task.runner import JsonObject
 from models.core.config import ReadMode
 from models.text.languages import Term
 from models.text.normalise import is_unicode
@@ -25,6 +26,7 @@ TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
 TEXTS = ("q", "translation", "timestamp_granularities[]")  # fields that may be lists
 MOST_FIELDS = 1000  # of a form
+DIVIDING = (b",", b"[", b"{", b"%")  # signs before a value of JSON, or a character of a form
 UNREADABLE = "the form cannot be read"
 MOST_TERMS = 1000  # of a glossary
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
@@ -56,11 +58,11 @@ def error_answer(
     scope: Scope, error: RequestError, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return the answer to a refused request; below /v1 in the form that OpenAI's clients read."""
-    more: dict[str, Any] = dict(headers or {})
+    more: JsonObject = dict(headers or {})
     if error.retry_after:
         more["Retry-After"] = str(error.retry_after)
     message = error.message.encode("utf-8", "replace").decode()  # names of fields may be no Unicode
-    found: str | dict[str, Any] = message
+    found: str | JsonObject = message
     status, is_openai = error.status, scope["path"].startswith("/v1/")
     if status == 401 and is_openai:
         more["WWW-Authenticate"] = "Bearer"
@@ -152,10 +154,11 @@ class Parameters(NamedTuple):
         raise invalid(f"{name} must be true or false")
 
 
-async def read_parameters(request: Request) -> Parameters:
+async def read_parameters(request: Request, most: int) -> Parameters:
     """Return the parameters of the query and the body; those of the body have precedence.
 
     A body that is called a form may be JSON or a file: `curl` calls any body so unless it is told.
+    most: signs that divide JSON and forms into values, each of which takes memory.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "text/plain":  # any page may send it
@@ -167,11 +170,20 @@ async def read_parameters(request: Request) -> Parameters:
     is_file = kind.startswith(("image/", "audio/")) or kind == BYTES
     if is_file or (kind in (FORM, "") and not _is_text(body)):
         return Parameters(values, {"file": body}, {"file": ""})
-    if kind == FORM and not body.lstrip().startswith(b"{"):
-        return Parameters(values | _listed(_fields(body)), {}, {})
-    if body.strip():
-        values |= _object(body)
-    return Parameters(values, {}, {})
+    if sum(map(body.count, DIVIDING)) > most:
+        raise invalid("the body has too many values")
+    if not body.strip():
+        return Parameters(values, {}, {})
+    try:
+        if kind == FORM and not body.lstrip().startswith(b"{"):  # Starlette reads it as Latin-1
+            fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+            return Parameters(values | _listed(fields), {}, {})
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise invalid(UNREADABLE if kind == FORM else "the body is not JSON") from None
+    if not isinstance(found, dict):
+        raise invalid("the body must be an object")
+    return Parameters(values | found, {}, {})
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -206,7 +218,7 @@ async def _gone(request: Request) -> None:
         pass
 
 
-async def _multipart(request: Request, values: dict[str, Any]) -> Parameters:
+async def _multipart(request: Request, values: JsonObject) -> Parameters:
     files: dict[str, bytes] = {}
     names: dict[str, str] = {}
     reading = request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART)
@@ -223,20 +235,9 @@ async def _multipart(request: Request, values: dict[str, Any]) -> Parameters:
     return Parameters(values, files, names)
 
 
-def _fields(body: bytes) -> list[tuple[str, str]]:
-    """Return the fields of a form in UTF-8, percent-encoded or not.
-
-    Starlette reads the bytes that are not percent-encoded, as `curl -d` sends them, as Latin-1.
-    """
-    try:
-        return parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
-    except ValueError:
-        raise invalid(UNREADABLE) from None
-
-
-def _listed(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _listed(fields: Sequence[tuple[str, str]]) -> JsonObject:
     """Return the values of a form or a query; a text that is given several times is a list."""
-    values: dict[str, Any] = dict(fields)
+    values: JsonObject = dict(fields)
     for name in TEXTS:
         several = [value for field, value in fields if field == name]
         values |= {name: several} if len(several) > 1 else {}
@@ -257,16 +258,6 @@ def _is_text(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        raise invalid("the body is not JSON") from None
-    if not isinstance(found, dict):
-        raise invalid("the body must be an object")
-    return found
 
 
 def _checked(name: str, text: str) -> str:

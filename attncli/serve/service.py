@@ -37,6 +37,7 @@ from models.text.languages import Term
 
 SLICE = 16  # inputs of one piece of a long request, between which others are served
 SLICE_LENGTH = 4000  # characters of one piece with several inputs
+VALUES = 10  # times the characters of a request: values that its body may have
 AHEAD = 8  # pieces of one request that wait at a time
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 INPUTS = (1, 2, 4, 8, 16, 32, 64)
@@ -58,8 +59,11 @@ class Service:
         self.draining = False  # True from SIGTERM on
 
     def check_length(self, texts: Sequence[str]) -> None:
-        """Raise RequestError if texts have more characters than a request may have."""
-        size, most = sum(map(len, texts)), self.options.max_text
+        """Raise RequestError if texts have more characters than a request may have.
+
+        An empty text counts as one character.
+        """
+        size, most = sum(len(text) or 1 for text in texts), self.options.max_text
         if size > most:
             raise invalid(f"request ({size}) exceeds text limit ({most})")
 
@@ -217,7 +221,8 @@ def service_of(request: Request) -> Service:
 
 async def call_of(request: Request) -> Call:
     """Return a request with its parameters after its API key and rate are checked."""
-    service, given = service_of(request), await read_parameters(request)
+    service = service_of(request)
+    given = await read_parameters(request, VALUES * service.options.max_text)
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
     key = given.values.get("api_key") or given.values.get("apiKey")
     key = key or (bearer.strip() if scheme.lower() == "bearer" else "")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -20,6 +19,7 @@ from attncli.serve.models import Job
 from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.task.panels import AlignedPair
+from attncli.task.runner import JsonObject
 
 MOST_ALTERNATIVES = 20
 # characters of a line times those of its translation, of all lines; with every head, HEADS times
@@ -27,7 +27,7 @@ MOST_WEIGHTS, HEADS = 16_000_000, 8
 FORMATS = ("text", "html")
 WORDS = ("align.units=word",)  # also of a model that saves other units
 
-EMPTY: dict[str, Any] = {"alternatives": [], "alignments": [], "notes": [], "checks": []}
+EMPTY: JsonObject = {"alternatives": [], "alignments": [], "notes": [], "checks": []}
 
 
 async def translate(request: Request) -> Response:
@@ -132,9 +132,7 @@ async def _sources(
     return await recognised(call, texts, candidates)
 
 
-async def _translated(
-    call: Call, model: str, job: Job, texts: Sequence[str]
-) -> list[dict[str, Any]]:
+async def _translated(call: Call, model: str, job: Job, texts: Sequence[str]) -> list[JsonObject]:
     """Translate texts line by line."""
     ends = [LINE_END.findall(text) for text in texts]
     lines = [line for text in texts for line in LINE_END.split(text)]
@@ -146,7 +144,7 @@ async def _translated(
     ]
 
 
-def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int) -> dict[str, Any]:
+def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int) -> JsonObject:
     """Return the answer for a text from the outcomes of its lines."""
     outputs = [
         "".join(output(one, rank) + end for one, end in zip(outcomes, [*ends, ""], strict=True))
@@ -168,14 +166,14 @@ def output(outcome: TranslatedLine, rank: int = 0) -> str:
     return hypotheses[min(rank, len(hypotheses) - 1)].text
 
 
-def alignment(pair: AlignedPair) -> dict[str, Any]:
+def alignment(pair: AlignedPair) -> JsonObject:
     """Return words, links and weights (J, I); if computed also those of heads (L, H, J, I).
 
     source_heads (L, H, I, I) and target_heads (L, H, J, J) are self-attention. shown: the layer and
     head of `weights`.
     """
     panel = pair.panels[0]
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "source": list(pair.source),
         "target": list(pair.target),
         "links": sorted(map(list, panel.links)),

@@ -22,6 +22,8 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from attncli.data.streams import FOLDERS
+from attncli.options.help_page import HelpPage
 from attncli.options.shared import convert_quickly
 from attncli.task.table import task_commands
 from attncli.terminal import console
@@ -202,7 +204,9 @@ class CommandTable(TyperGroup):
         if stand_in is None:  # typer accepts this while it completes a line in the shell
             return name, stand_in, rest
         command = load_command(stand_in.name or "")
-        if rest and _is_unknown(stand_in.name or "", command, rest[0]):
+        takes_words = any(param.param_type_name == "argument" for param in command.params)
+        is_group = any(other.startswith(f"{stand_in.name} ") for other in COMMANDS)
+        if rest and is_group and not takes_words and not rest[0].startswith("-"):
             if stand_in.name == "models" and _may_be_shown(rest[0]):
                 return self.resolve_command(ctx, ["models", "show", *rest])
             return super().resolve_command(ctx, [" ".join(args[:2])])  # fails, with near names
@@ -256,8 +260,6 @@ def misused(error: Any) -> typer.Exit:
     said = " ".join(error.format_message().split()).rstrip(".")
     where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
     if getattr(error, "option_name", "") in ("-r", "--recursive"):
-        from attncli.data.streams import FOLDERS
-
         where = f"; {FOLDERS}"
     console.warn(said[:1].lower() + said[1:] + where)
     return typer.Exit(1 if re.search(r"should be (greater|less) than", said) else 2)
@@ -280,7 +282,6 @@ def load_command(name: str) -> Any:
     """Import a command of the table and return it as a click command."""
     function = resolve_name(COMMANDS[name])
     about, example = _help_and_example(function)
-    from attncli.options.help_page import HelpPage  # reads the settings classes
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     command_class = getattr(function, "command_class", HelpPage)
@@ -319,13 +320,6 @@ def _nested(name: str) -> str:
     width = max(map(len, names), default=0)
     lines = "".join(f"\n  attn {other:{width}}  {summary(other)}" for other in names)
     return f"\n\n\b\nCommands:{lines}" if names else ""
-
-
-def _is_unknown(name: str, command: Any, word: str) -> bool:
-    """Return True if a word can only be the misspelt name of a command under this one."""
-    nested = any(other.startswith(f"{name} ") for other in COMMANDS)
-    takes_words = any(param.param_type_name == "argument" for param in command.params)
-    return nested and not takes_words and not word.startswith("-")
 
 
 def _may_be_shown(word: str) -> bool:

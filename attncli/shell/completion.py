@@ -15,7 +15,10 @@ from typing import Any
 
 from typer.models import ParameterInfo
 
+from attncli.jobs.variants import NONE, PLACES
+from attncli.jobs.variants import names_of as names_of_kind
 from attncli.options.settings import SetOption, names_of
+from attncli.training.settings.config import RunConfig
 from models.core import registry
 from models.core.settings import fields_of, limits_of
 from models.storage import presets as zoo
@@ -48,8 +51,6 @@ def presets(incomplete: str) -> Completions:
 
 def settings(incomplete: str) -> Completions:
     """Return names of settings of a run; see `settings_of`."""
-    from attncli.training.settings.config import RunConfig
-
     return settings_of(RunConfig, incomplete)
 
 
@@ -108,9 +109,7 @@ def names(incomplete: str) -> Completions:
 
 def variants(incomplete: str) -> Completions:
     """Return names that `attn models compare` compares."""
-    from attncli.jobs.variants import NONE, PLACES, names_of
-
-    parts = [(name, kind.replace("_", " ")) for kind in PLACES for name in names_of(kind)]
+    parts = [(name, kind.replace("_", " ")) for kind in PLACES for name in names_of_kind(kind)]
     found = _matching([(NONE, "the same sizes without attention"), *parts], incomplete)
     return found + presets(incomplete) + (settings(incomplete) if "." in incomplete else [])
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,6 +29,7 @@ class Noted(Protocol):
 Item = TypeVar("Item")
 Result = TypeVar("Result", bound=Noted)
 Models = Path | Sequence[Path] | None  # folders or names
+JsonObject: TypeAlias = dict[str, Any]
 
 
 class Runner(ABC, Generic[Item, Result]):
@@ -95,7 +96,7 @@ class Runner(ABC, Generic[Item, Result]):
         """Return the rows of results in the format of the options."""
 
     @abstractmethod
-    def record(self, result: Result) -> dict[str, Any]:
+    def record(self, result: Result) -> JsonObject:
         """Return a result as written to JSON."""
 
     @abstractmethod
@@ -113,3 +114,6 @@ class Runner(ABC, Generic[Item, Result]):
     def notes(self, result: Result) -> Iterable[str]:
         """Return what the user should know about a result; ""."""
         return [result.note]
+
+
+AnyRunner: TypeAlias = Runner[Any, Any]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from attncli.task.runner import Runner
+from attncli.task.runner import AnyRunner
 from models.core.errors import unknown_name
 
 
@@ -78,11 +78,11 @@ TRAINING = {kind: place for task in TASKS.values() for kind, place in task.train
 RUNNERS = {name: task.runner for name, task in TASKS.items() if task.runner}
 
 
-def find_runner(name: str) -> type[Runner[Any, Any]]:
+def find_runner(name: str) -> type[AnyRunner]:
     """Return the runner of a task; raise UnknownNameError if no task with one has the name."""
     if name not in RUNNERS:
         raise unknown_name("task", name, RUNNERS, hint="attn bulk IN OUT -- translate --to de")
-    found: type[Runner[Any, Any]] = resolve_name(RUNNERS[name])
+    found: type[AnyRunner] = resolve_name(RUNNERS[name])
     return found
 
 

@@ -27,7 +27,7 @@ from models.storage.installed import find_model
 from models.storage.presets import PRESETS, usual_preset
 from models.storage.replay import NAME as REPLAY_FILE
 from models.storage.settings import read_settings
-from models.text.vocabulary import own_kind
+from models.text.own_vocabulary import own_kind
 
 GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
 REPLAY = 1 / 3  # share of the replay set in the examples of an epoch

@@ -16,7 +16,7 @@ from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
-from attncli.task.runner import Models, Runner
+from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, current_screen
 from attncli.transcribe.options import TranscribeOptions
 from models import load_transcriber
@@ -42,7 +42,6 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
         """Read a model, or that in the box without one; Whisper needs no torch on a processor."""
         path = chosen_model(next(iter(loading.as_folders(models)), None), "transcribe")
         loading.say_licence(path, read_settings(path), options.messages)
-        loading.retain_memory()
         precision = options.transcribe.precision
         return load_transcriber(
             path, device=options.device, threads=options.threads, precision=precision
@@ -86,7 +85,7 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
             rendered(one, given.format, alone=given.alone, align=given.align) for one in results
         )
 
-    def record(self, result: TranscribedFile) -> dict[str, Any]:
+    def record(self, result: TranscribedFile) -> JsonObject:
         """Return a recording with its transcript as written to JSON."""
         return record(result, align=self.options.align)
 

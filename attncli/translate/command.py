@@ -127,10 +127,10 @@ def translate(
         )
     named = None if row_inputs(model) else input  # rows are read line by line
     choice = documents.document_choice(
-        options.input, named, columns=column, fields=field, to=to, source=source
+        options.input, named, columns=column, fields=field, into=into, to=to, source=source
     )
     documents.check_format(output, choice, input)
-    documents.check_into(into, choice)
+    documents.check_format(into, choice)
     output = output or into
     if choice:
         several = options.search.nbest > 1

@@ -38,7 +38,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import read_lines
 from attncli.faithful.checks import lacks_parts
-from attncli.faithful.result import Line, TranslatedLine
+from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.terminal.messages import Messages
 from attncli.translate.engine import InputSettings
 from attncli.translate.runner import TranslateRunner
@@ -63,19 +63,19 @@ Into = Annotated[
         "translated, and it is written again, or --output."
     ),
 ]
-KEYED = ("json", "arb", "yaml", "properties", "strings", "xml")  # formats with keys
+KEYED = "json, arb, yaml, properties, strings, xml"  # formats with keys
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
 ALREADY = "texts that are in the target language"
 DOUBTFUL = "texts whose translation fails a check"
-STRICT = ("po", "json", "arb", "yaml", "properties", "strings", "xml")  # programs read them
+STRICT = ("po", *KEYED.split(", "))  # programs read them
 UTF_8 = "utf-8"
+OF_NAMES = ("idna", "punycode")  # encodings of names in the internet, slow for a document
 UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 DECLARED = {  # the encoding that a document names
     "po": re.compile(rb".{,4000}?\bcharset=([\w.-]+)", re.DOTALL),
     "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
 }
 DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
-HALF = "not Unicode"
 QUOTED = 40  # letters of a text in a message
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
@@ -93,6 +93,7 @@ def document_choice(
     *,
     columns: list[str] | None,
     fields: list[str] | None,
+    into: Path | None = None,
     to: str = "",
     source: str = "",
 ) -> DocumentChoice | None:
@@ -107,6 +108,7 @@ def document_choice(
         ("--column", columns, "csv"),
         ("--field", fields, FIELDED),
         ("input.keep", settings.keep, FIELDED),
+        ("--into", into, KEYED),
     ):
         if given and name not in re.split(", | or ", wanted):
             raise typer.BadParameter(
@@ -140,18 +142,6 @@ def check_format(
             f"cannot write {output}: the translation has the format of the input, {made}",
             "a name for that format",
         )
-
-
-def check_into(into: Path | None, choice: DocumentChoice | None) -> None:
-    """Raise a usage error for --into with an input without keys, and for a file of another kind."""
-    if into is None:
-        return
-    made = choice.format if choice else TEXT
-    if made not in KEYED:
-        raise typer.BadParameter(
-            f"the input is {made}, and this is for {', '.join(KEYED)}", param_hint="'--into'"
-        )
-    check_format(into, choice)
 
 
 def refuse_given(options: Mapping[str, bool], why: str) -> None:
@@ -228,8 +218,11 @@ def decoded(content: bytes, format: str = "") -> tuple[str, str]:
     Windows-1252. Raises InputError for another one, of which only noise would be read.
     """
     if named := DECLARED[format].match(content) if format in DECLARED else None:
-        with suppress(LookupError, UnicodeDecodeError):
-            return content.decode(named[1].decode()), named[1].decode()
+        name = named[1].decode()
+        with suppress(LookupError, UnicodeError):
+            is_known = codecs.lookup(name).name not in OF_NAMES
+            if is_known and is_unicode(text := content.decode(name)):
+                return text, name
     encoding = UTF_16.get(content[:2], UTF_8)
     try:
         return content.decode(encoding), encoding
@@ -269,7 +262,7 @@ def written(document: Document, outcomes: Sequence[TranslatedLine]) -> bytes:
     try:
         is_xml = document.content.startswith(("<?xml", "\ufeff<?xml"))
         return text.encode(document.encoding, "xmlcharrefreplace" if is_xml else "strict")
-    except UnicodeEncodeError:
+    except UnicodeError:
         return text.encode()
 
 
@@ -280,7 +273,7 @@ def lines_of(document: Document) -> list[Line]:
     """
     number_of = line_numbers(document.content)
     return [
-        Line(number_of(segment.start), text, fault="" if is_unicode(text) else HALF)
+        text_line(number_of(segment.start), text)
         for segment in document.segments
         for text in segment.texts
     ]

@@ -14,7 +14,6 @@ from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.task.runner import Models
 from models.core.errors import ConfigurationError, DamagedError
-from models.core.limits import retain_freed_memory
 from models.core.settings import from_dict, option
 from models.core.use_config import AlignConfig, SearchConfig
 from models.engines.ctranslate2_translator import CTranslate2Translator, Engine, obstacle
@@ -136,7 +135,6 @@ def without_torch(
     if reason:
         _check_torch(options, reason)
         return None
-    retain_freed_memory()
     try:
         stored = "int8" if settings.get("weights") == "int8" else "fp32"
         precision = stored if options.precision == "auto" else options.precision

@@ -12,19 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attncli.align.pairs import Aligner, aligner_of
 from attncli.classify.languages import LineLanguages
 from attncli.classify.lines import ClassifyRunner
 from attncli.data.tables import as_rows
-from attncli.faithful.result import Line, TranslatedLine
+from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.settings import HardAttention
 from attncli.render.alignment import inputs_of, linked, record_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
+from attncli.task.runner import JsonObject
 from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
 from attncli.translate.alignment import token_weights, with_alignments
@@ -51,7 +52,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
     task = shipped = "translate"
     doing, unit, into, options_of = "translating", "sentence", "translation", TranslateOptions
-    documents, item = "attn translate -i", Line
+    documents, item = "attn translate -i", staticmethod(text_line)
     load = staticmethod(engines.open_text_models)
 
     def __init__(
@@ -146,7 +147,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         missing = OutputCells(columns=("",) if links else ())
         return InputCells(result.line.text, outputs or [missing], result.line.number)
 
-    def record(self, result: TranslatedLine) -> dict[str, Any]:
+    def record(self, result: TranslatedLine) -> JsonObject:
         """Return a line with its translations; log_prob is the natural logarithm."""
         outputs = [hypothesis_record(one) for one in result.hypotheses]
         for one, output in zip(result.hypotheses, outputs, strict=True):
@@ -155,7 +156,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         for pair, output in zip(result.alignments, outputs, strict=False):
             units = {"source": pair.source, "target": pair.target}
             output["alignment"] = {**units, **record_of(pair.panels[0]), **inputs_of(pair)}
-        record: dict[str, Any] = {"source": result.line.text, "hypotheses": outputs}
+        record: JsonObject = {"source": result.line.text, "hypotheses": outputs}
         if self.model.read_mode.startswith("hard"):
             record["read"] = self.model.read_mode
         if result.checks:

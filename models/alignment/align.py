@@ -198,10 +198,13 @@ def align_encoded(
                 cells = rows[:, padded.source.shape[1] :]  # (T, C)
                 aligned = by_input(aligned, translator.inputs, pairs[n], sides, cells)
             found[n] = aligned
-    return [
-        unaligned(translator, pair, config) if known is None else known
-        for pair, known in zip(pairs, found, strict=True)
-    ]
+    for n, pair in enumerate(pairs):
+        if found[n] is None:
+            source, target = both_units(translator.tokenizer, pair, config)
+            shape, note = (len(target.texts), len(source.texts)), why_unaligned(translator, pair)
+            zeros, null = torch.zeros(shape), torch.zeros(shape[0])
+            found[n] = Alignment(source.texts, target.texts, zeros, NO_LINKS, 0.0, null, note=note)
+    return [one for one in found if one is not None]
 
 
 def head_weights(
@@ -279,16 +282,6 @@ def by_input(
     inputs = tuple(names[ends[token]] for token in first)
     image = means(target).T @ cells[: len(target.shares)] if cells.shape[1] else None
     return found._replace(inputs=inputs, cells=image)
-
-
-def unaligned(translator: Translator, pair: Encoded, config: AlignConfig) -> Alignment:
-    """Return the alignment of a pair without weights: zeros, no links, and the reason as a note."""
-    source, target = both_units(translator.tokenizer, pair, config)
-    weights = torch.zeros(len(target.texts), len(source.texts))
-    null, note = torch.zeros(len(target.texts)), why_unaligned(translator, pair)
-    return Alignment(
-        source.texts, target.texts, weights, links=NO_LINKS, score=0.0, null=null, note=note
-    )
 
 
 THRESHOLD = 0.45  # of transport, for the chosen head

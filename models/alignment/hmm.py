@@ -201,9 +201,14 @@ class HiddenMarkov:
         self.jumps = torch.exp(-0.5 * (width - 1).abs())  # (2 M + 1,): a step forward is likeliest
 
     def model1(self, group: Group, *, diagonal: float) -> Posterior:
-        """Return the posterior of Model 1: positions depend on the diagonal only."""
+        """Return the posterior of Model 1: positions depend on the diagonal only.
+
+        p(i | j) ~ exp(-diagonal |i / I - j / J|)                Dyer et al. 2013, eq. 2
+        """
         links, null = self.emissions(group)
-        links = links * (1 - NULL) * near_diagonal(links.shape[1], links.shape[2], diagonal)
+        row, column = ((torch.arange(size) + 0.5) / size for size in links.shape[1:])
+        near = torch.softmax(-diagonal * (row[:, None] - column).abs(), 1)  # (J, I)
+        links = links * (1 - NULL) * near
         null = null * NULL
         total = links.sum(-1) + null
         return Posterior(links / total[..., None], null / total, links.new_zeros(0, 0))
@@ -230,13 +235,6 @@ class HiddenMarkov:
         self.null = empty.float().clamp_min(SMALLEST)
         if jumps is not None:
             self.jumps = (jumps / jumps.sum().clamp_min(1) + SMALLEST).float()
-
-
-def near_diagonal(targets: int, sources: int, strength: float) -> Tensor:
-    """Return p(i | j) (J, I) ~ exp(-strength |i / I - j / J|). Dyer et al. 2013, eq. 2."""
-    row = (torch.arange(targets) + 0.5) / targets
-    column = (torch.arange(sources) + 0.5) / sources
-    return torch.softmax(-strength * (row[:, None] - column).abs(), 1)
 
 
 def bayes(counts: Tensor, prior: Tensor | float) -> Tensor:

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from models.attention.softmax import History, NullSlot, grouped
 from models.core.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
 from models.core.errors import ConfigurationError, InputError
-from models.core.numerics import Dropout
 from models.core.registry import find
 from models.core.settings import check_limits
 from models.core.types import AttentionOutput, Memory
@@ -178,7 +177,7 @@ class Attention(nn.Module):
         self.normalise = normalise(config) if self.moves else normalise()
         self.read: Read = find("read", config.read)(config)
         self.null = NullSlot() if config.null_slot else None
-        self.dropout = Dropout(dropout)  # of the weights
+        self.dropout = nn.Dropout(dropout)  # of the weights
         self.chunk_score: Score | None = None
         if self.moves and normalise.needs_chunk_scores:
             self.chunk_score = build(query_size, self.key_size, config)

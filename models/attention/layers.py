@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from models.core.config import ModelConfig
-from models.core.numerics import Dropout, Linear, normal_weights
+from models.core.numerics import Linear, normal_weights
 
 
 class Embedding(nn.Module):
@@ -57,7 +57,7 @@ class FeedForward(nn.Module):
         self.activation = ACTIVATIONS[activation]
         self.inner = Linear(size, hidden)
         self.outer = Linear(hidden, size)
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map x (B, T, D) to (B, T, D)."""
@@ -74,7 +74,7 @@ class NormedLayer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.is_post = config.norm == "post"
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
 
     def entered(self, norm: nn.Module, x: Tensor) -> Tensor:
         """Return the input of a block for x (B, T, D)."""
@@ -159,7 +159,7 @@ class Recurrence(nn.Module):
         self.inputs = nn.ModuleList(
             Linear(config.hidden, self.gate_size) for _ in range(layers - 1)
         )
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.state_shape = (layers, 2 if cell is LstmCell else 1, config.hidden)
 
     def forward(self, x: Tensor, state: Tensor) -> Tensor:

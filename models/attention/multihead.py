@@ -28,7 +28,7 @@ from models.attention.softmax import History, grouped, masked_softmax
 from models.attention.windows import Global
 from models.core.config import AttentionConfig
 from models.core.errors import ConfigurationError
-from models.core.numerics import Dropout, Linear
+from models.core.numerics import Linear
 from models.core.types import AttentionOutput, Memory
 
 FUSED = (ScaledDot, Global, Softmax, Soft)
@@ -90,7 +90,7 @@ class MultiHead(nn.Module):
         one, size = replace(config, heads=1, kv_heads=0), query_size // count
         heads = [Attention(size, size, one, dropout=dropout) for _ in range(count)]
         self.heads = nn.ModuleList(heads)
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         self.max_slots, self.needs_history = heads[0].max_slots, heads[0].needs_history
         self.fused = tuple(map(type, heads[0].parts)) == FUSED and not config.null_slot
 
@@ -158,7 +158,7 @@ class MultiHead(nn.Module):
             query,
             *slots,
             attn_mask=hidden,
-            dropout_p=self.dropout.rate if self.training else 0.0,
+            dropout_p=self.dropout.p if self.training else 0.0,
             is_causal=causal and hidden is None,
         )
         return HeadsOutput(context, plain_weights(query, slots, visible) if want_weights else None)

@@ -26,11 +26,6 @@ class Soft(Read):
         return AttentionOutput(weights.to(values.dtype) @ values, weights)
 
 
-# Hard attention: sampling has no gradient. The score learns by REINFORCE (models.networks.losses)
-# from the log-probability of the sampled slot, or by the gradient that the expectation would have
-# (straight-through, Bengio et al. 2013).
-
-
 TINY = 1e-38
 LOW = 0xFFFFFFFF  # the low 32 bits
 
@@ -42,10 +37,11 @@ class Hard(Read):
     Source: Xu et al. 2015, section 4.1.
     Options: read_decode, read_gradient.
     The returned weights are the ones used: 1 for the slot, 0 for the others. In training, the
-    output includes log-probability and entropy of the sample, for REINFORCE. Half of the sentences
-    or images are then read by expectation, which lowers the variance. The weights of REINFORCE and
-    entropy are settings of train.attention. Outside training, a sample depends on the seed, the
-    input and the step only, not on the batch or earlier samples.
+    output includes log-probability and entropy of the sample, from which the score learns by
+    REINFORCE, or the gradient is that of the expectation (straight_through, Bengio et al. 2013).
+    Half of the sentences or images are then read by expectation, which lowers the variance. The
+    weights of REINFORCE and entropy are settings of train.attention. Outside training, a sample
+    depends on the seed, the input and the step only, not on the batch or earlier samples.
     """
 
     needs_history = True
@@ -86,9 +82,11 @@ class Hard(Read):
         if self.config.read_gradient == "straight_through":
             hard = hard + (weights - weights.detach())
             return self._read(torch.where(soft.unsqueeze(-1), weights, hard), values)
-        mixed = torch.where(soft.unsqueeze(-1), weights, hard)
-        return self._read(mixed, values)._replace(
-            log_prob=log_probability(weights, slots).masked_fill(soft, 0), entropy=entropy(weights)
+        weight, total = weights.gather(-1, slots.unsqueeze(-1)).squeeze(-1), weights.sum(-1)
+        real = (weight > 0) & ~soft  # not if every weight is zero
+        safe = torch.where(real, weight, 1.0), torch.where(real, total, 1.0)
+        return self._read(torch.where(soft.unsqueeze(-1), weights, hard), values)._replace(
+            log_prob=safe[0].log() - safe[1].log(), entropy=entropy(weights)
         )
 
     def _read(self, weights: Tensor, values: Tensor) -> AttentionOutput:
@@ -156,14 +154,6 @@ def only(slots: Tensor, weights: Tensor) -> Tensor:
     """Return one-hot weights (B, T, S) at slots (B, T); all zero if every weight is zero."""
     ones = torch.zeros_like(weights).scatter_(-1, slots.unsqueeze(-1), 1.0)
     return ones * (weights > 0).any(-1, keepdim=True)
-
-
-def log_probability(weights: Tensor, slots: Tensor) -> Tensor:
-    """Return the log-probability (B, T) of the slots; 0 if every weight is zero."""
-    total = weights.sum(-1)
-    weight = weights.gather(-1, slots.unsqueeze(-1)).squeeze(-1)
-    safe = torch.where(weight > 0, weight, 1.0), torch.where(weight > 0, total, 1.0)
-    return safe[0].log() - safe[1].log()
 
 
 def entropy(weights: Tensor) -> Tensor:

@@ -13,11 +13,11 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from models.core.errors import ConfigurationError, InputError, ResourceError
+from models.core.errors import InputError, ResourceError
 from models.core.limits import MODEL_FILE_BYTES
 
 try:
@@ -99,22 +99,6 @@ def write_folder(path: Path, fill: Callable[[Path], object]) -> None:
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
-
-
-def write_new_folder(path: Path, make: Callable[[], Mapping[str, bytes]]) -> None:
-    """Write a new folder with the files that a function makes, completely or not at all.
-
-    Raises ConfigurationError, before it makes them, if something exists at the path.
-    """
-    if path.exists() or path.is_symlink():
-        raise ConfigurationError(f"{path} exists", "a new folder", "remove it first")
-    files = make()
-
-    def fill(place: Path) -> None:
-        for name, content in files.items():
-            (place / name).write_bytes(content)
-
-    write_folder(path, fill)
 
 
 def open_append(path: Path) -> BinaryIO:

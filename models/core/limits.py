@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TypeVar
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -25,7 +22,9 @@ IMAGE_BYTES = 512 * MIB
 ARCHIVE_MEMBERS = 10_000_000
 MODEL_FILE_BYTES = 64 * MIB
 HTML_UNENDED = 1000
+HTML_TAGS = 1_000_000
 UNPACKED_BYTES = 256 * MIB
+PACKED_TAGS = 4_000_000
 AUDIO_SECONDS = 24 * 3600
 AUDIO_STREAM_BYTES = 4 * GIB
 
@@ -38,29 +37,6 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def retain_freed_memory() -> None:
-    """Configure glibc to keep large freed blocks for the next batch or training step.
-
-    The tensors of a step take megabytes, which is above malloc's threshold for mmap. By default
-    they are unmapped and mapped again at each step, and every page causes a page fault. That is
-    about a fifth of the processor time of a translated file. Do nothing on systems without glibc.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    trim_threshold, top_pad, mmap_max = -1, -2, -4  # malloc.h
-    with suppress(OSError, AttributeError, TypeError):
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(mmap_max, 0)
-        mallopt(trim_threshold, 2**31 - 1)
-        mallopt(top_pad, 2**26)
-
-
-def return_freed_memory() -> None:
-    """Return freed blocks to the system, which `retain_freed_memory` keeps."""
-    with suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def interruptible(work: Callable[[], T]) -> T:

@@ -1,19 +1,15 @@
-"""Kernels: dropout, linear maps and energies of scores."""
+"""Kernels: linear maps and energies of scores."""
 
 from __future__ import annotations
 
 import functools
 import platform
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 WITHOUT_DOUBLE = {"mps"}  # types of devices that do not compute float64
-SMALLEST = 1 / 512  # the lowest rate that random bytes can approximate
 
 
 def normal_weights(*shape: int, deviation: float) -> nn.Parameter:
@@ -23,53 +19,6 @@ def normal_weights(*shape: int, deviation: float) -> nn.Parameter:
     """
     found = torch.empty(shape)
     return nn.Parameter(found if found.is_meta else found.normal_().mul_(deviation))
-
-
-class Dropout(nn.Module):
-    """Dropout with cheap random numbers in training; the identity in evaluation mode.
-
-    y = x * keep / (1 - p)                   Srivastava et al. 2014
-
-    On a CPU, PyTorch samples one Bernoulli variable per element on one thread; in a small
-    Transformer this costs as much as the matrix products. Here one 64-bit random number serves
-    eight elements: an element is kept if its random byte is below a threshold, so the rate is a
-    multiple of 1/256.
-    """
-
-    def __init__(self, rate: float) -> None:
-        super().__init__()
-        self.rate = rate
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Zero a random share of the elements and scale up the others."""
-        if not self.training or self.rate == 0:
-            return x
-        if x.device.type != "cpu" or self.rate < SMALLEST:
-            return nn.functional.dropout(x, self.rate)
-        return ByteDropout.apply(x, self.rate)  # type: ignore[no-untyped-call]
-
-
-class ByteDropout(torch.autograd.Function):
-    """Dropout on a CPU from random bytes; the mask is stored as one byte per element."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, rate: float) -> Tensor:
-        """Return x * keep / (share of kept elements)."""
-        threshold = max(1, round(256 * (1 - rate)))
-        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)  # of eight random bytes
-        # random_() alone leaves the sign bit 0: the explicit range fills all 64 bits
-        words.random_(-(2**63), None)
-        # bytes 0 and 1, because a boolean mask is several times slower to compute and multiply
-        keep = words.view(torch.uint8)[: x.numel()].view(x.shape).le_(threshold - 1)
-        ctx.save_for_backward(keep)
-        ctx.scale = 256 / threshold
-        return (x * keep).mul_(ctx.scale)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient through the kept elements."""
-        (keep,) = ctx.saved_tensors
-        return (grads[0] * keep).mul_(ctx.scale), None
 
 
 FEWEST = 1 << 20  # multiplications from which on oneDNN is faster; measured with 1 to 320 rows
@@ -116,10 +65,6 @@ def prefers_onednn() -> bool:
     return onednn and "AuthenticAMD" in processor
 
 
-CHUNK_ELEMENTS = 2**18  # hidden units computed at a time: 1 MB in fp32
-Compute = Callable[..., Tensor]
-
-
 def additive_energy(
     query: Tensor,
     keys: Tensor,
@@ -129,11 +74,14 @@ def additive_energy(
 ) -> Tensor:
     """Return v^T tanh(q + k + M f) of query (B, T, A) and keys (B, S, A): (B, T, S); v (A,).
 
-    features f (B, T, S, F), if given, enter through matrix M (A, F).
+    features f (B, T, S, F), if given, enter through matrix M (A, F). Computed in fp32 or wider.
     """
-    if features is None or matrix is None:
-        return _in_chunks(_additive, [query], [keys, energy])
-    return _in_chunks(_additive_with_features, [query, features], [keys, energy, matrix])
+    wide = torch.promote_types(query.dtype, torch.float32)
+    with torch.autocast(query.device.type, enabled=False):
+        doubled = _doubled(query.to(wide), keys.to(wide))
+        if features is not None and matrix is not None:
+            doubled = doubled + 2 * (features.to(wide) @ matrix.to(wide).mT)
+        return _weighted_tanh(doubled, energy.to(wide)).to(query.dtype)
 
 
 def feed_forward_energy(
@@ -141,28 +89,18 @@ def feed_forward_energy(
 ) -> Tensor:
     """Return v^T tanh(W tanh(q + k) + b) of query (B, T, A) and keys (B, S, A): (B, T, S).
 
-    energy v (A,); weight W (A, A) and bias b (A,) of the second layer.
+    energy v (A,); weight W (A, A) and bias b (A,) of the second layer. In fp32 or wider.
     """
-    return _in_chunks(_feed_forward, [query], [keys, energy, weight, bias])
+    wide = torch.promote_types(query.dtype, torch.float32)
+    with torch.autocast(query.device.type, enabled=False):
+        hidden = _doubled(query.to(wide), keys.to(wide)).sigmoid() * 2 - 1  # (B, T, S, A)
+        layer = nn.functional.linear(hidden, weight.to(wide), bias.to(wide))
+        return _weighted_tanh(2 * layer, energy.to(wide)).to(query.dtype)
 
 
-def _additive(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
-    return _weighted_tanh(torch.add(2 * query.unsqueeze(2), keys.unsqueeze(1), alpha=2), energy)
-
-
-def _additive_with_features(
-    query: Tensor, features: Tensor, keys: Tensor, energy: Tensor, matrix: Tensor
-) -> Tensor:
-    sums = query.unsqueeze(2) + keys.unsqueeze(1) + features @ matrix.mT
-    return _weighted_tanh(2 * sums, energy)
-
-
-def _feed_forward(
-    query: Tensor, keys: Tensor, energy: Tensor, weight: Tensor, bias: Tensor
-) -> Tensor:
-    doubled = torch.add(2 * query.unsqueeze(2), keys.unsqueeze(1), alpha=2)
-    hidden = doubled.sigmoid() * 2 - 1  # (B, t, S, A)
-    return _weighted_tanh(2 * nn.functional.linear(hidden, weight, bias), energy)
+def _doubled(query: Tensor, keys: Tensor) -> Tensor:
+    """Return 2 (q + k) of all pairs, (B, T, S, A)."""
+    return torch.add(2 * query.unsqueeze(2), keys.unsqueeze(1), alpha=2)
 
 
 def _weighted_tanh(doubled: Tensor, energy: Tensor) -> Tensor:
@@ -171,46 +109,3 @@ def _weighted_tanh(doubled: Tensor, energy: Tensor) -> Tensor:
     PyTorch's tanh takes four times as long on a CPU.
     """
     return 2 * (doubled.sigmoid_() @ energy) - energy.sum()
-
-
-def _in_chunks(compute: Compute, of_queries: list[Tensor], others: list[Tensor]) -> Tensor:
-    """Return the scores (B, T, S) of inputs (B, T, ..), a few queries at a time.
-
-    others: keys (B, S, A) and parameters. A hidden layer has B * T * S * A elements. It is computed
-    again in the backward pass instead of being stored, in fp32 or wider.
-    """
-    if torch.compiler.is_compiling():  # the number of elements is unknown
-        return _widely(compute, [*of_queries, *others])
-    size = max(1, CHUNK_ELEMENTS // max(1, others[0].numel()))  # queries of a chunk
-    chunks = zip(*(part.split(size, 1) for part in of_queries), strict=True)
-    return torch.cat([Recomputed.apply(compute, *chunk, *others) for chunk in chunks], 1)  # type: ignore[no-untyped-call]
-
-
-class Recomputed(torch.autograd.Function):
-    """A function whose backward pass computes it again, so that no inner tensor is stored."""
-
-    @staticmethod
-    def forward(ctx: Any, compute: Compute, *inputs: Tensor) -> Tensor:
-        """Compute the function."""
-        ctx.compute = compute
-        ctx.save_for_backward(*inputs)
-        return _widely(compute, inputs)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients of the inputs."""
-        inputs = [x.detach().requires_grad_(x.requires_grad) for x in ctx.saved_tensors]
-        with torch.enable_grad():
-            found = _widely(ctx.compute, inputs)
-        wanted = torch.autograd.grad(found, [x for x in inputs if x.requires_grad], grads)
-        of_inputs = iter(wanted)
-        return None, *(next(of_inputs) if x.requires_grad else None for x in inputs)
-
-
-def _widely(compute: Compute, inputs: Sequence[Tensor]) -> Tensor:
-    """Compute a function in fp32 or wider; return its result in the type of the first input."""
-    given = inputs[0].dtype
-    wide = torch.promote_types(given, torch.float32)
-    with torch.autocast(inputs[0].device.type, enabled=False):
-        return compute(*(x.to(wide) for x in inputs)).to(given)

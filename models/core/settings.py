@@ -122,7 +122,8 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
     for name, value in values.items():
         place = f"{where}.{name}" if where else name
         if name not in fields_of(type(config)):
-            removed = removed_settings(config, values)
+            implied = config.implied(values) if hasattr(config, "implied") else {}
+            removed = {**getattr(config, "REMOVED", {}), **implied}
             if name not in removed:
                 raise unknown_setting(config, name, where)
             if converted(value, type(removed[name]), place) != removed[name]:
@@ -142,12 +143,6 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
             limits = limits_of(type(config), name)
             changes[name] = within(limits, converted(value, kinds[name], place), place)
     return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
-
-
-def removed_settings(config: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that version 1.0 had, and the value that each always has now."""
-    implied = config.implied(values) if hasattr(config, "implied") else {}
-    return {**getattr(config, "REMOVED", {}), **implied}
 
 
 def unknown_setting(config: Any, name: str, where: str) -> ConfigurationError:
@@ -218,9 +213,13 @@ def converted(value: Any, kind: Any, place: str) -> Any:
     try:
         if typing.get_origin(kind) is not tuple:
             return _as_scalar(value, kind)
-        item = typing.get_args(kind)[0]
+        item: Any = typing.get_args(kind)[0]
         if dataclasses.is_dataclass(item):
-            return _as_tables(value, item, place)
+            if not isinstance(value, (list, tuple)) or not all(
+                isinstance(each, Mapping) for each in value
+            ):
+                raise ConfigurationError(f"{place} = {short(value)}", f"tables, [[{place}]]")
+            return tuple(from_dict(item, table, where=place) for table in value)
         items = value.split(",") if isinstance(value, str) else value
         if not isinstance(items, (list, tuple)):
             raise TypeError(value)
@@ -237,13 +236,6 @@ def short(value: Any) -> str:
     except (ValueError, RecursionError):  # an integer of thousands of digits, deep nesting
         text = f"a {type(value).__name__} that is too long to print"
     return text if len(text) <= 80 else f"{text[:80]}..."
-
-
-def _as_tables(value: Any, item: Any, place: str) -> tuple[Any, ...]:
-    """Return settings objects from a list of tables, `[[place]]` in TOML."""
-    if not isinstance(value, (list, tuple)) or not all(isinstance(v, Mapping) for v in value):
-        raise ConfigurationError(f"{place} = {short(value)}", f"tables, [[{place}]]")
-    return tuple(from_dict(item, table, where=place) for table in value)
 
 
 def _as_scalar(value: Any, kind: type) -> Any:

@@ -144,10 +144,6 @@ class LabelledTextSource(Source):
         return VocabularySizes(sizes.source, sizes.target, False)
 
 
-# A row is a line whose columns are separated by tabs, in the order of `model.inputs`; the column of
-# an image is the path of its file.
-
-
 TAB = "\t"
 IMAGE = "image"
 FORM = "two columns or more, texts first, as in source,draft or source,picture:image"
@@ -156,6 +152,8 @@ FORM = "two columns or more, texts first, as in source,draft or source,picture:i
 class RowSource(Source):
     """Rows: several texts, or texts and an image; one slot per token and per image cell.
 
+    A row is a line whose columns are separated by tabs, in the order of `model.inputs`; the column
+    of an image is the path of its file.
     Source: Zoph and Knight 2016; Libovický and Helcl 2017.
     """
 
@@ -189,8 +187,6 @@ def columns_of(inputs: Sequence[str]) -> RowColumns:
         raise ConfigurationError(f"model.inputs = {','.join(inputs)!r}", FORM)
     return RowColumns(names, bool(kinds[-1]))
 
-
-# Settings that a family uses.
 
 SHARED = ("family", "embedding", "vectors", "hidden", "decoder_layers", "dropout", "tied")  # by all
 PARTS = ("score", "window", "normalise", "read")  # of the attention

@@ -77,27 +77,13 @@ class Captioner(TorchModel):
         attention: bool = False,
         batch: int = BATCH_IMAGES,
     ) -> list[Caption]:
-        """Caption images, in order; see `stream`."""
-        return list(self.stream(images, search=search, attention=attention, batch=batch))
+        """Caption images, or features (S, V) of images, and return the captions in order.
 
-    def stream(
-        self,
-        images: Iterable[ImageInput],
-        *,
-        search: SearchConfig | None = None,
-        attention: bool = False,
-        batch: int = BATCH_IMAGES,
-    ) -> Iterator[Caption]:
-        """Caption images, or features (S, V) of images, and yield the captions in order.
-
-        Memory stays constant: at most `batch` images are read ahead.
         search: settings; the default is `self.search`. attention: True adds the attention maps,
         which costs a second pass of the decoder. batch: images computed at once.
         """
-        groups = windows(images, batch)
-        yield from itertools.chain.from_iterable(
-            self.batches(groups, search=search, attention=attention)
-        )
+        groups = self.batches(windows(images, batch), search=search, attention=attention)
+        return list(itertools.chain.from_iterable(groups))
 
     def batches(
         self,
@@ -106,7 +92,10 @@ class Captioner(TorchModel):
         search: SearchConfig | None = None,
         attention: bool = False,
     ) -> Iterator[list[Caption]]:
-        """Caption groups of images, each computed at once, and yield the captions of each."""
+        """Caption groups of images, each computed at once, and yield the captions of each.
+
+        At most one group is read ahead. search, attention: see `caption`.
+        """
         caption = partial(self._caption, config=search or self.search, attention=attention)
         for group in groups:
             yield in_parts(caption, group, self.device) if group else []
@@ -128,7 +117,7 @@ class Captioner(TorchModel):
         return image
 
     def reduced(self, image: Image.Image) -> ImageInput:
-        """Return the square that the model reads of an image, for `stream`."""
+        """Return the square that the model reads of an image, for `batches`."""
         return to_square(image, self.config.image)
 
     def keys(self, images: Sequence[ImageInput], config: SearchConfig) -> list[str]:
@@ -250,11 +239,6 @@ def words(tokens: Sequence[str]) -> list[tuple[int, int]]:
     return list(itertools.pairwise([*starts, len(tokens)]))
 
 
-# torch divides one operation among its threads, and each operation waits for the slowest of them. A
-# beam search has thousands of small operations that gain nothing. Threads with a part of the inputs
-# each wait for each other only at the end of the group.
-
-
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -265,6 +249,10 @@ def in_parts(
     compute: Callable[[Sequence[T]], list[R]], inputs: Sequence[T], device: torch.device
 ) -> list[R]:
     """Return one result per input, in order; parts of the inputs are computed at once.
+
+    torch divides one operation among its threads, and each operation waits for the slowest. The
+    small operations of a beam search gain nothing by this. Threads with a part of the inputs each
+    wait for each other only at the end.
 
     compute: returns the results of a part; a thread calls it, so it must enter the modes of torch
     that it needs. All threads together use `torch.get_num_threads()` threads. The calling thread

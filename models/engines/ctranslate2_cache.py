@@ -55,7 +55,8 @@ def cached(name: str, convert: Callable[[], Files]) -> Converted:
     with contextlib.suppress(ModelError):
         write_folder(folder / name, lambda place: _write(place, files))
         with contextlib.suppress(OSError):
-            used = sorted(folder.glob("*/"), key=lambda one: one.stat().st_mtime, reverse=True)
+            ours = folder.glob("[0-9a-f]" * LENGTH + "-*/")
+            used = sorted(ours, key=lambda one: one.stat().st_mtime, reverse=True)
             for oldest in used[MOST_MODELS:]:
                 shutil.rmtree(oldest, ignore_errors=True)
     return Converted(folder / name, files)

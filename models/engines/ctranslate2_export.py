@@ -13,7 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from models.core.errors import ConfigurationError
-from models.core.files import write_new_folder
+from models.core.files import write_folder
 from models.engines.ctranslate2_convert import converted, read_weights, text_files
 from models.engines.ctranslate2_translator import ComputePrecision, table_size, unsuitable
 from models.storage.digests import check_digests
@@ -29,7 +29,10 @@ def export(bundle: Path, folder: Path, precision: ComputePrecision = "fp32") -> 
     """
     if reason := unsuitable(read_settings(bundle)):
         raise ConfigurationError(f"{reason} for CTranslate2", "a text Transformer")
-    write_new_folder(folder, lambda: _exported(bundle, precision))
+    if folder.exists() or folder.is_symlink():
+        raise ConfigurationError(f"{folder} exists", "a new folder", "remove it first")
+    files = _exported(bundle, precision)
+    write_folder(folder, lambda place: [(place / n).write_bytes(files[n]) for n in files])
 
 
 def _exported(bundle: Path, precision: ComputePrecision) -> dict[str, bytes]:

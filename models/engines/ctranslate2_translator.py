@@ -14,13 +14,11 @@ tokens.
 from __future__ import annotations
 
 import math
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from models.core.config import NO_COPY, ModelConfig
@@ -96,7 +94,7 @@ class CTranslate2Translator(TextTranslator):
         digest = checked_digest(bundle, [CONFIG, WEIGHTS, *self.tokenizer.files()])
         folder, files = cached(f"{digest}-{precision}", lambda: self._converted(bundle, precision))
         opened = partial(
-            imported().Translator,
+            import_module("ctranslate2").Translator,
             str(folder),
             compute_type=COMPUTE_TYPES[precision],
             inter_threads=self.workers,
@@ -200,7 +198,7 @@ class CTranslate2Translator(TextTranslator):
         """Return the best allowed hypotheses, and the cut ones that may rank among them."""
         given = len(self.tokenizer.target_start(source.to))
         best, ended = list[Finished](), 0
-        for one in sorted(found, key=by_score):
+        for one in sorted(found, key=lambda one: -one.score):
             if ended < config.nbest and self._forbidden.isdisjoint(one.ids[given:]):
                 best.append(one)
                 ended += not one.truncated
@@ -231,7 +229,7 @@ class CTranslate2Translator(TextTranslator):
             outputs[n].append(Finished.scored(one.ids, one.log_prob + end, config, end < likely))
             if likely - math.log(len(self.tokenizer.target)) < end < likely:  # below, no maximum
                 doubtful.add((n, one.ids))
-        outputs = [sorted(found, key=by_score)[: config.nbest] for found in outputs]
+        outputs = [sorted(found, key=lambda one: -one.score)[: config.nbest] for found in outputs]
         every = ((n, one) for n, found in enumerate(outputs) for one in found)
         cut = [(n, one) for n, one in every if (n, one.ids) in doubtful]
         for (n, one), ends in zip(cut, self._would_end(sources, cut), strict=True):
@@ -265,29 +263,6 @@ class CTranslate2Translator(TextTranslator):
         return [one.hypotheses[0][-1] == str(END) for one in found]
 
 
-class Later(ModuleType):
-    """A module that is imported when one of its names is used."""
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a name of the module. `LazyLoader` would import it at any `import` statement."""
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(import_module(self.__name__), name)
-
-
-def imported() -> ModuleType:
-    """Import CTranslate2, whose package names asyncio but uses it in no search of this program.
-
-    asyncio takes longer to import than all of CTranslate2.
-    """
-    later = sys.modules.setdefault("asyncio", Later("asyncio"))
-    try:
-        return import_module("ctranslate2")
-    finally:
-        if sys.modules.get("asyncio") is later and isinstance(later, Later):
-            del sys.modules["asyncio"]
-
-
 def read_in_torch(folder: Path, threads: int) -> Translator:
     """Read the model of a bundle in torch, which then has that many threads unless it is 0."""
     import torch
@@ -303,11 +278,6 @@ def table_size(config: ModelConfig, search: SearchConfig) -> int:
     """Return the size of the table of positions: the longest output of the longest source."""
     longest = length_limit(config.max_source, search)
     return max(config.max_source, min(MOST_POSITIONS, longest))
-
-
-def by_score(one: Finished) -> float:
-    """Return a key that sorts hypotheses, best first."""
-    return -one.score
 
 
 def token_pairs(
@@ -376,7 +346,7 @@ def unsuitable(settings: dict[str, Any]) -> str:
 def missing_library(*, gpu: bool) -> str:
     """Return why the library cannot be used. gpu: True if a GPU is preferred to it."""
     try:
-        library = imported()
+        library: Any = import_module("ctranslate2")
     except (ImportError, OSError) as error:
         return f"no usable library ({error})"
     if not hasattr(library, "Translator"):

@@ -16,20 +16,16 @@ import torch
 from torch import Tensor
 
 from models.core.errors import ConfigurationError
-from models.core.types import Memory, Span
+from models.core.types import Memory
 from models.core.use_config import SearchConfig
+from models.engines.terms import with_terms
 from models.engines.text_translator import EncodedText, TextTranslator
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle
-from models.networks.decoder import shifted
-from models.networks.losses import sequence_loss
-from models.search.batching import pad, pad_pairs
+from models.search.batching import pad
 from models.search.beam import search
 from models.search.constrained import constrained_search, with_phrases
 from models.search.hypotheses import Backend, Finished, length_limit
-from models.text.languages import FoundTerm
-from models.text.tokenizer import END
-from models.text.units import Units, decoded_spans, units
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -134,9 +130,17 @@ class TorchSearch(TextTranslator):
                 self._backend(), memory, limits[number], phrases[number], config, inside
             )
             model, *others = self.in_torch()
-            if others or model.inputs or not model.model.decoder.attends:
+            if others or model.inputs or not model.model.decoder.attends or not self.glossary:
                 return forced
-            return with_terms(model, sources[number], found[number], forced, config)
+            return with_terms(
+                model,
+                self.glossary,
+                model.alignment,
+                sources[number],
+                free=found[number],
+                forced=forced,
+                config=config,
+            )
 
         return with_phrases(found, phrases, search_again)
 
@@ -255,105 +259,3 @@ class EnsembleTranslator(TorchSearch):
 
     def _backend(self) -> EnsembleBackend:
         return EnsembleBackend([member.model for member in self.members])
-
-
-# Terms of a glossary put into an output by attention. Where a search is forced to write a term, it
-# often writes it beside the word that it replaces, or in another place. The output of the free
-# search is kept instead, and the words that read the source term most are replaced.
-
-
-LEAST = 0.3  # attention of a word on a term from which on the word translates it
-ALONE = 0.7  # share of that in its attention on all words: a compound translates other words too
-NEXT = 0.5  # of the largest attention, for a word beside it that belongs to the translation
-LOWER = 7.5  # nats for each term by which a search may lower the log-probability to write it
-MARKS = ".,;:!?()[]\"'“”„‚‘’«»…"  # at the ends of a word, which stay
-
-
-def with_terms(
-    translator: Translator,
-    source: EncodedText,
-    free: Sequence[Finished],
-    forced: list[Finished],
-    config: SearchConfig,
-) -> list[Finished]:
-    """Return forced outputs, or free ones with the terms put in where forcing lowers the score.
-
-    free: outputs of the search without terms, best first.
-    """
-    text = decoded_spans(translator.tokenizer.source, source.ids)[0]
-    terms = translator.glossary.found(text) if translator.glossary else []
-    if not terms or not forced or free[0].log_prob - forced[0].log_prob <= LOWER * len(terms):
-        return forced
-    texts = [put_in(translator, source, one, terms) for one in free]
-    if texts[0] is None:
-        return forced
-    different = dict.fromkeys(text for text in texts if text is not None)
-    found = [rescored(translator, source, text, config) for text in different]
-    ids = {one.ids for one in found}
-    return [*found, *(one for one in forced if one.ids not in ids)][: config.nbest]
-
-
-def put_in(
-    translator: Translator, source: EncodedText, free: Finished, terms: Sequence[FoundTerm]
-) -> str | None:
-    """Return the text of an output with the terms in place of what translates them.
-
-    None if a term is translated by no word for sure, or by a word that translates others too.
-    """
-    ids, settings = [*free.ids, END], translator.alignment
-    layer = settings.layer - 1 if settings.layer else translator.model.decoder.shown_layer
-    batch = pad_pairs([source.ids], [ids], translator.device)
-    heads = translator.model.teacher_force(batch, want_heads=(layer,)).heads
-    assert heads is not None
-    every = heads[0, 0].float()  # (H, T, S)
-    weights = every[settings.head - 1] if settings.head else every.mean(0)
-    weights = shifted(weights, settings.shift).cpu()  # (T, S)
-    of_source = decoded_spans(translator.tokenizer.source, source.ids)[1]
-    words = torch.tensor([b > a for a, b in of_source])
-    target = units(translator.tokenizer.target, ids, kind="word", marks=False)
-    text = decoded_spans(translator.tokenizer.target, ids)[0]
-    places = []
-    for term in terms:
-        inside = torch.tensor([a < term.span[1] and b > term.span[0] for a, b in of_source])
-        place = translated_by(weights[:, inside].sum(-1), weights[:, words].sum(-1), target)
-        if place is None:
-            return None
-        places.append((place, term.target))
-    places.sort()
-    if any(one[0][1] > other[0][0] for one, other in zip(places, places[1:], strict=False)):
-        return None
-    for (start, end), written in reversed(places):
-        text = text[:start] + written + text[end:]
-    return text
-
-
-def translated_by(shares: Tensor, totals: Tensor, target: Units) -> Span | None:
-    """Return the characters of the words whose tokens read a term most, their marks left out.
-
-    shares, totals: attention (T,) on the term, and on all words. None if no word reads it alone.
-    """
-    sizes = target.shares.sum(0).clamp_min(1e-9)
-    of_words, of_all = ((each @ target.shares / sizes).tolist() for each in (shares, totals))
-    best = max(range(len(of_words)), key=of_words.__getitem__, default=-1)
-    if best < 0 or of_words[best] < max(LEAST, ALONE * of_all[best]):
-        return None
-    first = last = best
-    while first and of_words[first - 1] > NEXT * of_words[best]:
-        first -= 1
-    while last + 1 < len(of_words) and of_words[last + 1] > NEXT * of_words[best]:
-        last += 1
-    start, end = target.spans[first][0], target.spans[last][1]
-    words = " ".join(target.texts[first : last + 1])
-    before = len(words) - len(words.lstrip(MARKS))
-    return start + before, end - (len(words) - len(words.rstrip(MARKS)))
-
-
-def rescored(
-    translator: Translator, source: EncodedText, text: str, config: SearchConfig
-) -> Finished:
-    """Return a text as an output of a model with its log-probability."""
-    ids = translator.tokenizer.target.encode(text)
-    batch = pad_pairs([source.ids], [[*ids, END]], translator.device)
-    found = translator.model.teacher_force(batch)
-    log_prob = -float(sequence_loss(found, batch, translator.model.output).nll.sum())
-    return Finished.scored(ids, log_prob, config)

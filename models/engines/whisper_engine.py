@@ -6,6 +6,7 @@ import json
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from models.core.config import AudioConfig, ModelConfig
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.ctranslate2_convert import converted_whisper, read_weights
-from models.engines.ctranslate2_translator import COMPUTE_TYPES, imported
+from models.engines.ctranslate2_translator import COMPUTE_TYPES
 from models.search.hypotheses import beam_width
 from models.signals.recordings import Floats
 from models.signals.sound_features import log_mel
@@ -113,7 +114,7 @@ class CTranslate2Whisper:
             f"{digest}-whisper-{precision}", lambda: self._converted(folder, precision)
         )
         kind = COMPUTE_TYPES[precision]
-        opened = partial(imported().models.Whisper, str(place), compute_type=kind)
+        opened = partial(import_module("ctranslate2").models.Whisper, str(place), compute_type=kind)
         self.opened: Callable[[], Any] = partial(opened, files=files, intra_threads=threads)
         self.model = self.opened()
 
@@ -138,7 +139,7 @@ class CTranslate2Whisper:
     def encode(self, samples: Floats) -> Any:
         """Return the memory of the samples of one window."""
         features = np.ascontiguousarray(window_features(samples, self.config.audio).T[None])
-        return self.model.encode(imported().StorageView.from_array(features))
+        return self.model.encode(import_module("ctranslate2").StorageView.from_array(features))
 
     def language(self, memory: Any) -> str:
         """Return the most probable language."""
@@ -155,7 +156,9 @@ class CTranslate2Whisper:
         """
         options: dict[str, Any] = {"beam_size": beam_width(search)}
         if search.method == "sample":
-            imported().set_random_seed(zlib.crc32(f"{search.seed} {key}".encode()))
+            import_module("ctranslate2").set_random_seed(
+                zlib.crc32(f"{search.seed} {key}".encode())
+            )
             self.model = None  # two would take twice the memory
             self.model = self.opened()
             options = {"sampling_temperature": search.temperature, "sampling_topk": search.top_k}

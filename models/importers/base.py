@@ -356,19 +356,13 @@ def extracted(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="attn-import-") as place:
         folder = Path(place)
         with opened(path) as archive:
-            for member in _members(archive):
-                target = folder.joinpath(*PurePosixPath(member.filename).parts)
+            for member in members_of(archive):
+                name = PurePosixPath(member.filename)
+                if name.is_absolute() or ".." in name.parts or "\\" in member.filename:
+                    raise ValueError(f"the file name {ascii(member.filename)}")
+                target = folder.joinpath(*name.parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(member) as source, target.open("xb") as file:
                     shutil.copyfileobj(source, file)
         inside = list(folder.iterdir())
         yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
-
-
-def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    members = members_of(archive)
-    for member in members:
-        name = PurePosixPath(member.filename)
-        if name.is_absolute() or ".." in name.parts or "\\" in member.filename:
-            raise ValueError(f"the file name {ascii(member.filename)}")
-    return members

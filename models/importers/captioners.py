@@ -21,7 +21,7 @@ from models.core.files import open_regular
 from models.core.settings import parse_json
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers.base import Imported, Importer, facts, rows_of, silenced
-from models.importers.schema import Rule, read_json, read_value, rules, validated
+from models.importers.schema import Rule, read_json, read_value, renamed, rules, validated
 from models.text.tokenizer import JSON, Tokenizer
 from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
 
@@ -29,11 +29,11 @@ RESAMPLE = {2: "bilinear", 3: "bicubic"}  # numbers of Pillow
 BODY = "encoder.body"
 HALF = 0.5  # mean and deviation of pixels that `vit` reads
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
-LAYER = ("size: hidden_size intermediate_size num_attention_heads", "layers: num_hidden_layers")
 VISION = rules(  # settings of the image encoder
-    *LAYER,
-    "epsilon: layer_norm_eps",
-    "pixels: patch_size image_size",
+    "size: hidden_size>width intermediate_size num_attention_heads>heads",
+    "layers: num_hidden_layers>layers",
+    "epsilon: layer_norm_eps>norm_epsilon",
+    "pixels: patch_size image_size>size",
     hidden_act=Rule(("gelu",), "gelu"),
 )
 CAPTION = {  # of the search; 0: the default
@@ -44,7 +44,7 @@ CAPTION = {  # of the search; 0: the default
 SPECIAL = rules("id?: pad_token_id decoder_start_token_id eos_token_id")  # null: of the other file
 PIXELS = rules(
     "false: do_center_crop",
-    resample=Rule(tuple(RESAMPLE), 2),
+    resample=Rule(RESAMPLE, 2),
     image_mean=Rule(list[float], least=-1e4, most=1e4),
     image_std=Rule(list[float], least=1e-4, most=1e4),
 )
@@ -69,16 +69,12 @@ class VitCaptioner(Importer):
         if hidden != 4 * width:
             raise ValueError(f"a feed-forward layer of {hidden} over {width}")
         return ImageConfig(
+            **renamed(vision, VISION),
             encoder="vit",
             grid=str(vision["patch_size"]),
-            size=vision["image_size"],
             fit="squash",
-            resample=RESAMPLE[self.pixels["resample"]],
-            width=width,
-            layers=vision["num_hidden_layers"],
-            heads=vision["num_attention_heads"],
+            resample=self.pixels["resample"],
             class_tokens=class_tokens,
-            norm_epsilon=vision["layer_norm_eps"],
             project=False,
         )
 
@@ -144,11 +140,12 @@ class Blip(VitCaptioner):
     schema = {
         "vision_config": VISION,
         "text_config": rules(
-            *LAYER,
-            "slots: max_position_embeddings",
-            "epsilon: layer_norm_eps",
+            "size: hidden_size>embedding intermediate_size>hidden num_attention_heads>heads",
+            "layers: num_hidden_layers>decoder_layers",
+            "slots: max_position_embeddings>max_source",
+            "epsilon: layer_norm_eps>norm_epsilon",
             "id: vocab_size pad_token_id bos_token_id sep_token_id",
-            hidden_act=Rule(tuple(ACTIVATIONS)),
+            hidden_act=Rule(ACTIVATIONS, ours="activation"),
         ),
     }
     patch = "vision_model.embeddings.patch_embedding"
@@ -191,20 +188,14 @@ class Blip(VitCaptioner):
         """Settings and vocabulary."""
         text = self.settings["text_config"]
         config = ModelConfig(
+            **renamed(text, self.schema["text_config"]),
             family="captioner-transformer",
-            embedding=text["hidden_size"],
-            hidden=text["intermediate_size"],
             encoder_layers=0,
-            decoder_layers=text["num_hidden_layers"],
-            heads=text["num_attention_heads"],
             position="learned",
             norm="post",
-            norm_epsilon=text["layer_norm_eps"],
             embedding_norm=True,
             embedding_scale=False,
-            activation=ACTIVATIONS[text["hidden_act"]],
             output_transform=True,
-            max_source=text["max_position_embeddings"],
             image=self.image(self.settings["vision_config"], 1),
         )
         unknown = read_tokenizer(self.folder)["model"]["vocab"].get("[UNK]", -1)
@@ -219,15 +210,15 @@ class VitGpt2(VitCaptioner):
     schema = {
         "encoder": {**VISION, "model_type": Rule(("vit", "deit"))},
         "decoder": rules(
-            "size: n_embd n_head",
-            "layers: n_layer",
-            "slots: n_positions",
-            "epsilon: layer_norm_epsilon",
+            "size: n_embd>embedding n_head>heads",
+            "layers: n_layer>decoder_layers",
+            "slots: n_positions>max_source",
+            "epsilon: layer_norm_epsilon>norm_epsilon",
             "false: scale_attn_by_inverse_layer_idx",
             "true: scale_attn_weights tie_word_embeddings",
             "id: vocab_size eos_token_id",
             model_type=Rule(("gpt2",)),
-            activation_function=Rule(tuple(ACTIVATIONS)),
+            activation_function=Rule(ACTIVATIONS, ours="activation"),
             n_inner=Rule(int, None, 1, MAX_SIZE),
         ),
         **SPECIAL,
@@ -276,19 +267,13 @@ class VitGpt2(VitCaptioner):
         distilled = vision["model_type"] == "deit"
         names = ["cls_token", "distillation_token"][: 1 + distilled]
         self.tokens = " ".join(f"encoder.embeddings.{name}" for name in names)
-        size = text["n_embd"]
         config = ModelConfig(
+            **renamed(text, self.schema["decoder"]),
             family="captioner-transformer",
-            embedding=size,
-            hidden=text["n_inner"] or 4 * size,
+            hidden=text["n_inner"] or 4 * text["n_embd"],
             encoder_layers=0,
-            decoder_layers=text["n_layer"],
-            heads=text["n_head"],
             position="learned",
-            norm_epsilon=text["layer_norm_epsilon"],
             embedding_scale=False,
-            activation=ACTIVATIONS[text["activation_function"]],
-            max_source=text["n_positions"],
             image=self.image(vision, 1 + distilled),
         )
         given = {**self.settings, "eos_token_id": text["eos_token_id"]}

@@ -38,10 +38,10 @@ class M2m100(Bart):
     model_type = "m2m_100"
     schema = rules(
         *SIZES,
-        "flag: scale_embedding",
+        "flag: scale_embedding>embedding_scale",
         "id: vocab_size pad_token_id decoder_start_token_id eos_token_id",
         activation_function=Rule(("relu",), "relu"),
-        max_position_embeddings=Rule(int, 1024, 1, MAX_SLOTS),
+        max_position_embeddings=Rule(int, 1024, 1, MAX_SLOTS, "max_source"),
     )
 
     @cached_property
@@ -50,11 +50,7 @@ class M2m100(Bart):
         given = self.settings
         named = read_json(self.folder / "tokenizer_config.json", TOKENIZER, optional=True)
         config = ModelConfig(
-            **self.sizes(),
-            position="sinusoidal",
-            position_offset=given["pad_token_id"] + 1,
-            embedding_scale=given["scale_embedding"],
-            max_source=given["max_position_embeddings"],
+            **self.sizes(), position="sinusoidal", position_offset=given["pad_token_id"] + 1
         )
         special = Special(
             given["pad_token_id"], 3, given["decoder_start_token_id"], given["eos_token_id"]

@@ -29,7 +29,7 @@ from models.importers.base import (
     search_settings,
     silenced,
 )
-from models.importers.schema import Rule, read_json, read_list, rules, validated
+from models.importers.schema import Rule, read_json, read_list, renamed, rules, validated
 from models.importers.weights import NumpyWeights
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import SILENT, Special, arranged, rearranged, with_languages
@@ -59,8 +59,9 @@ SHARED = "model.shared.weight"
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
 LONGEST = 512
 SIZES = (  # of the classes that follow BART
-    "size: d_model encoder_ffn_dim decoder_ffn_dim encoder_attention_heads decoder_attention_heads",
-    "layers: encoder_layers decoder_layers",
+    "size: d_model>embedding encoder_ffn_dim>hidden encoder_attention_heads>heads",
+    "size: decoder_ffn_dim decoder_attention_heads",
+    "layers: encoder_layers>encoder_layers decoder_layers>decoder_layers",
 )
 TOKENIZER = rules("text: source_lang target_lang")
 
@@ -72,18 +73,12 @@ class Bart(Importer):
     unused = r"embed_positions|^model\.(encoder|decoder)\.embed_tokens\.weight$|^lm_head\.weight$"
 
     def sizes(self) -> dict[str, Any]:
-        """Return the sizes of the model as settings; a ValueError if encoder and decoder differ."""
+        """Return the settings that have a name here; a ValueError if encoder and decoder differ."""
         given = self.settings
         for part in ("attention_heads", "ffn_dim"):
             if given[f"encoder_{part}"] != given[f"decoder_{part}"]:
                 raise ValueError(f"encoder and decoder with another {part}")
-        return {
-            "embedding": given["d_model"],
-            "hidden": given["encoder_ffn_dim"],
-            "encoder_layers": given["encoder_layers"],
-            "decoder_layers": given["decoder_layers"],
-            "heads": given["encoder_attention_heads"],
-        }
+        return renamed(given, self.schema)
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         """Return weights by the name that they have in this program."""
@@ -125,26 +120,19 @@ class Marian(Bart):
         *SIZES,
         "false: normalize_before normalize_embedding add_final_layer_norm",
         "true: static_position_embeddings",
-        "flag: scale_embedding tie_word_embeddings share_encoder_decoder_embeddings",
+        "flag: scale_embedding>embedding_scale tie_word_embeddings>tied",
+        "flag: share_encoder_decoder_embeddings",
         "id: pad_token_id eos_token_id",
         "id?: decoder_start_token_id",
-        activation_function=Rule(tuple(ACTIVATIONS)),
-        max_position_embeddings=Rule(int, LONGEST, 1, MAX_SLOTS),
+        activation_function=Rule(ACTIVATIONS, ours="activation"),
+        max_position_embeddings=Rule(int, LONGEST, 1, MAX_SLOTS, "max_source"),
     )
 
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        config = ModelConfig(
-            **self.sizes(),
-            position="sinusoidal_2017",
-            norm="post",
-            activation=ACTIVATIONS[given["activation_function"]],
-            embedding_scale=given["scale_embedding"],
-            max_source=given["max_position_embeddings"],
-            tied=given["tie_word_embeddings"],
-        )
+        config = ModelConfig(**self.sizes(), position="sinusoidal_2017", norm="post")
         pad, end, start = (given[f"{name}_token_id"] for name in ("pad", "eos", "decoder_start"))
         start = pad if start is None else start
         source = target = read_vocabulary(self.folder / "vocab.json")
@@ -234,10 +222,10 @@ class MarianFiles(Importer):
     table = FILES
     unused = r"^special:|^decoder_c?ell|^Wpos$"
     schema = rules(
-        "size: dim-emb transformer-dim-ffn transformer-heads",
-        "layers: enc-depth dec-depth",
+        "size: dim-emb>embedding transformer-dim-ffn>hidden transformer-heads>heads",
+        "layers: enc-depth>encoder_layers dec-depth>decoder_layers",
         **{name: Rule((value,), value) for name, value in KNOWN.items()},
-        **{"transformer-ffn-activation": Rule(tuple(ACTIVATIONS))},
+        **{"transformer-ffn-activation": Rule(ACTIVATIONS, ours="activation")},
     )
 
     @classmethod
@@ -277,19 +265,13 @@ class MarianFiles(Importer):
     @cached_property
     def imported(self) -> Imported:
         """Settings and vocabulary."""
-        given = self.settings
-        config = ModelConfig(
-            embedding=given["dim-emb"],
-            hidden=given["transformer-dim-ffn"],
-            encoder_layers=given["enc-depth"],
-            decoder_layers=given["dec-depth"],
-            heads=given["transformer-heads"],
-            position="sinusoidal_2017",
-            norm="post",
-            activation=ACTIVATIONS[given["transformer-ffn-activation"]],
-            max_source=LONGEST,
-        )
-        paths = vocabulary_files(self.decoder)
+        known = renamed(self.settings, self.schema)
+        config = ModelConfig(**known, position="sinusoidal_2017", norm="post", max_source=LONGEST)
+        found = re.search(r"^vocabs: *\n((?: *- .*\n?)+)", self.decoder, re.M)
+        if not found:
+            raise DamagedError("a decoder.yml without vocabularies", "a list 'vocabs'")
+        lines = filter(None, map(str.strip, found[1].splitlines()))
+        paths = [line[2:].strip().strip("\"'") for line in lines]
         source = target = read_yaml_vocabulary(self.folder / Path(paths[0]).name)
         if paths[0] != paths[-1]:
             target = read_yaml_vocabulary(self.folder / Path(paths[-1]).name)
@@ -317,14 +299,6 @@ class MarianFiles(Importer):
         vocabulary = found.source if side == "encoder" and found.source else found.target
         own = f"{side}_Wemb"
         return rows_of(self.theirs(own if self.has(own) else "Wemb"), vocabulary)
-
-
-def vocabulary_files(text: str) -> list[str]:
-    """Return the vocabularies that a decoder.yml names."""
-    found = re.search(r"^vocabs: *\n((?: *- .*\n?)+)", text, re.M)
-    if not found:
-        raise DamagedError("a decoder.yml without vocabularies", "a list 'vocabs'")
-    return [line.strip()[2:].strip().strip("\"'") for line in found[1].splitlines() if line.strip()]
 
 
 def read_yaml_vocabulary(path: Path) -> list[str]:

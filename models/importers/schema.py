@@ -1,7 +1,7 @@
 """Schemas of published settings: types, ranges and defaults, checked before anything is built.
 
-A schema maps the name of a setting to its rule, or to the schema of a nested table. Settings that
-no schema names are not read.
+A schema maps the name of a setting to its rule, or to the schema of a nested table, and may give
+the name of the setting in this program. Settings that no schema names are not read.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ NEEDED = "needed"  # default of a setting that every model of the format has
 
 
 class Rule(NamedTuple):
-    """Values of a setting: a type, such as list[int], or a tuple of the known values; a range."""
+    """Values of a setting: a type, such as list[int], with a range, or a table of known values.
+
+    The table gives the value in this program, if it differs; a tuple has the known values alone.
+    """
 
     kind: Any
     default: Any = NEEDED  # for a setting that is missing or null
     least: float = 0
     most: float = MOST_PIECES
+    ours: str = ""  # name of the setting in this program
 
     def allows(self, value: Any, kind: Any = None) -> bool:
         """Return True if a value from JSON is of the type, in the range, and text in UTF-8."""
         kind = kind or self.kind
-        if isinstance(kind, tuple):
+        if isinstance(kind, (tuple, dict)):
             return any(value == known and type(value) is type(known) for known in kind)
         origin, inner = get_origin(kind) or kind, get_args(kind)
         if origin in (list, dict):
@@ -51,7 +55,7 @@ class Rule(NamedTuple):
     @property
     def expected(self) -> str:
         """The allowed values in words."""
-        if isinstance(self.kind, tuple):
+        if isinstance(self.kind, (tuple, dict)):
             return f"one of {', '.join(map(str, self.kind))}"
         if self.kind in (int, float):
             return f"{TYPE_NAMES[self.kind]} from {self.least:g} to {self.most:g}"
@@ -76,9 +80,19 @@ RULES = {
 
 
 def rules(*lines: str, **others: Any) -> dict[str, Any]:
-    """Return a schema from lines such as "size: d_model n_head", and from rules by name."""
+    """Return a schema from lines such as "size: d_model>embedding n_head", and from rules by name.
+
+    embedding is the name of d_model in this program.
+    """
     rows = (line.partition(": ") for line in lines)
-    return {name: RULES[kind] for kind, _, names in rows for name in names.split()} | others
+    pairs = ((kind, name.partition(">")) for kind, _, names in rows for name in names.split())
+    return {name: RULES[kind]._replace(ours=ours) for kind, (name, _, ours) in pairs} | others
+
+
+def renamed(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return validated settings under their names in this program; those that have one."""
+    rows = schema.items()
+    return {rule.ours: given[name] for name, rule in rows if isinstance(rule, Rule) and rule.ours}
 
 
 def is_text(value: str) -> bool:
@@ -101,13 +115,12 @@ def validated(given: Any, schema: Schema, where: object) -> dict[str, Any]:
         value, place = given.get(name), f"{where}: {name}"
         if not isinstance(rule, Rule):
             found[name] = validated(value, rule, place)
-        elif value is None and rule.default is not NEEDED:
-            found[name] = rule.default
-        elif not rule.allows(value):
+            continue
+        value = rule.default if value is None and rule.default is not NEEDED else value
+        if value is not rule.default and not rule.allows(value):
             kind = f"{place} = {short(value)}" if name in given else f"{place} is missing"
             raise DamagedError(kind, rule.expected)
-        else:
-            found[name] = value
+        found[name] = rule.kind[value] if isinstance(rule.kind, dict) else value
     return found
 
 

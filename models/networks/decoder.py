@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from models.attention.pooling import Pooling
 from models.core.config import ModelConfig
-from models.core.numerics import Dropout
 from models.core.registry import find
 from models.core.types import AttentionOutput, Memory, select
 
@@ -172,7 +171,7 @@ class PoolingDecoder(Decoder[AttentionOutput, Tensor]):
     def __init__(self, value_size: int, config: ModelConfig) -> None:
         super().__init__()
         self.pooling: Pooling = find("pooling", config.pooling)(value_size, config)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.attends = self.pooling.attends
         self.attention_shape = (1, config.attention.heads if self.attends else 1)
 

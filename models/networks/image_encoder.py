@@ -6,7 +6,6 @@ import hashlib
 import importlib
 import itertools
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,15 @@ from torch.nn.functional import pixel_unshuffle
 
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ConfigurationError, NotFoundError, intact, unknown_name
-from models.core.numerics import Dropout
 from models.core.registry import find, names
 from models.core.types import Memory
-from models.networks.edgetpu import Convolution, read_classifier, shipped_tensors
-from models.networks.recurrent_encoder import Cnn, copy_weights
+from models.networks.edgetpu import (
+    Cnn,
+    Convolution,
+    copy_weights,
+    read_classifier,
+    shipped_tensors,
+)
 from models.signals.imagenet import ImageLabels
 
 FAMILIES = ("resnet", "resnext", "wide_resnet", "vgg", "mobilenet_v", "efficientnet", "convnext")
@@ -131,8 +134,6 @@ def torchvision_models() -> Any:
     except RuntimeError as error:
         if "torchvision::" not in str(error):
             raise
-    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-        del sys.modules[name]  # partially imported modules
     library = torch.library.Library("torchvision", "FRAGMENT")
     for name, schema in OPERATORS.items():
         if not hasattr(torch.ops.torchvision, name):
@@ -165,7 +166,7 @@ class ImageEncoder(nn.Module):
         self.grid = (rows, columns)
         self.labels = ImageLabels(image, self.value_size) if image.labels else None
         self.norm = nn.LayerNorm(self.value_size) if image.layer_norm else None
-        self.feature_dropout = Dropout(image.dropout)
+        self.feature_dropout = nn.Dropout(image.dropout)
         for name in ("mean", "deviation"):
             scale = torch.tensor(getattr(self.body, name)).view(3, 1, 1)
             self.register_buffer(name, scale, persistent=False)
@@ -221,7 +222,7 @@ class ImageEncoder(nn.Module):
         tokens = None if self.labels is None else self.labels(cell_mean(values, mask))
         if self.norm is not None:
             values = self.norm(values)
-        if self.training and self.feature_dropout.rate:
+        if self.training and self.feature_dropout.p:
             # one mask for all cells, because a mean over cells would average out a mask per cell
             values = values * self.feature_dropout(values.new_ones(len(values), 1, self.value_size))
         return Memory(values, mask, cell_mean(values, mask), self.grid, tokens=tokens)

@@ -78,10 +78,9 @@ class SlicedCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """Return the summed loss and each token's; compute the gradients from the same logits."""
         matrix = weight.to(features.dtype)
-        grads = None
-        if any(ctx.needs_input_grad):
-            zeros = torch.zeros_like(weight, dtype=torch.float32)
-            grads = Gradients(torch.empty_like(features), zeros, zeros.new_zeros(len(weight)))
+        of_features = torch.empty_like(features)
+        of_weight = torch.zeros_like(weight, dtype=torch.float32)
+        of_bias = of_weight.new_zeros(len(weight))
         loss = features.new_zeros((), dtype=torch.float32)
         nll = loss.new_empty(features.shape[0])
         rows = max(1, SLICE_ELEMENTS // weight.shape[0])
@@ -94,12 +93,18 @@ class SlicedCrossEntropy(torch.autograd.Function):
             log_total = peak - probabilities.amax(1).log()  # largest probability: exp(peak) / total
             nll[start : start + rows] = log_total - picked
             loss += (log_total - (1 - smoothing) * picked - smoothing * mean).sum()
-            if grads is not None:
+            if any(ctx.needs_input_grad):
                 probabilities.sub_(smoothing / weight.shape[0])
                 places = torch.arange(len(labels), device=labels.device)
                 probabilities[places, labels] -= 1 - smoothing
-                grads.add(start, part, probabilities, matrix)
-        ctx.grads = grads
+                of_bias += probabilities.sum(0)
+                grad = probabilities.to(part.dtype)
+                of_features[start : start + rows] = grad @ matrix
+                if part.dtype == torch.float32:
+                    of_weight.addmm_(grad.mT, part)
+                else:
+                    of_weight += grad.mT @ part
+        ctx.grads = of_features, of_weight, of_bias
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
@@ -108,24 +113,6 @@ class SlicedCrossEntropy(torch.autograd.Function):
         """Return the stored gradients, scaled by that of the loss."""
         features, weight, bias = (part * grads[0] for part in ctx.grads)
         return features, None, weight, bias, None
-
-
-class Gradients(NamedTuple):
-    """Gradients of one call, accumulated slice by slice."""
-
-    features: Tensor  # (N, D)
-    weight: Tensor  # (Y, D)
-    bias: Tensor  # (Y,)
-
-    def add(self, start: int, part: Tensor, grad_logits: Tensor, matrix: Tensor) -> None:
-        """Add the gradient (n, Y) of one slice's logits."""
-        self.bias.add_(grad_logits.sum(0))
-        grad = grad_logits.to(part.dtype)
-        self.features[start : start + len(part)] = grad @ matrix
-        if part.dtype == torch.float32:
-            self.weight.addmm_(grad.mT, part)
-        else:
-            self.weight.add_(grad.mT @ part)
 
 
 class AttentionLoss:

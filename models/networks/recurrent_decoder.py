@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.attention.base import Attention, PreparedMemory, check_slots
 from models.attention.combinations import Combination
@@ -13,7 +13,7 @@ from models.attention.layers import Bridge, Embedding, Recurrence
 from models.attention.multihead import Heads, attention, read_values
 from models.attention.softmax import History
 from models.core.config import ModelConfig
-from models.core.numerics import Dropout, Linear
+from models.core.numerics import Linear
 from models.core.registry import find
 from models.core.types import AttentionOutput, Memory
 from models.networks.decoder import NOTHING, Decoder, DecoderOutput, Wanted
@@ -70,7 +70,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         self.final_size = final_size
         self.attention = recurrent_attention(config, value_size) if self.attends else None
         self.attention_shape = (1, config.attention.heads)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
         """Compute the keys of a memory and the first state."""
@@ -100,14 +100,23 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
         inputs, token_part = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
         steps: list[RecurrentStep] = []
-        for each in inputs.unbind(1):  # (R, G)
-            steps.append(self.step(each, state, prepared))
+        for gates_of_token in inputs.unbind(1):  # (R, G)
+            steps.append(self.step(gates_of_token, state, prepared))
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]
         gates = torch.cat(factors, 1) if factors and wanted.weights else None
         output = DecoderOutput(self.features(token_part, steps), state, gates=gates)
-        return with_reads(output, reads, wanted) if reads else output
+        if not reads:
+            return output
+        _, weights, log_prob, entropy, *_ = zip(*reads, strict=True)
+        each = [r.weights.unsqueeze(1) if r.heads is None else r.heads for r in reads]  # (R, H, S)
+        return output._replace(
+            weights=torch.stack(weights, 1) if wanted.weights else None,
+            log_prob=None if log_prob[0] is None else torch.stack(log_prob, 1),
+            entropy=None if entropy[0] is None else torch.stack(entropy, 1),
+            heads=torch.stack(each, 2).unsqueeze(1) if wanted.heads else None,  # (R, 1, H, T, S)
+        )
 
     def step(
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
@@ -162,20 +171,6 @@ def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Hea
     built = attention(config.hidden, value_size, config.attention)
     check_slots(built.max_slots, config, "attention")
     return built
-
-
-def with_reads(
-    output: DecoderOutput, reads: list[AttentionOutput], wanted: Wanted
-) -> DecoderOutput:
-    """Add what the attention read at all steps; weights (R, T, S) and heads if they are wanted."""
-    _, weights, log_prob, entropy, *_ = zip(*reads, strict=True)
-    each = [r.weights.unsqueeze(1) if r.heads is None else r.heads for r in reads]  # (R, H, S)
-    return output._replace(
-        weights=torch.stack(weights, 1) if wanted.weights else None,
-        log_prob=None if log_prob[0] is None else torch.stack(log_prob, 1),
-        entropy=None if entropy[0] is None else torch.stack(entropy, 1),
-        heads=torch.stack(each, 2).unsqueeze(1) if wanted.heads else None,  # (R, 1, H, T, S)
-    )
 
 
 class RnnDecoder(RecurrentDecoder):

@@ -1,8 +1,6 @@
-"""Encoders of texts: recurrent, convolutional, intra-attention."""
+"""Recurrent encoders of texts."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -11,9 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from models.attention.layers import Embedding
 from models.attention.scores import Additive
-from models.core.config import AttentionConfig, ImageConfig, ModelConfig
-from models.core.errors import DamagedError
-from models.core.numerics import Dropout
+from models.core.config import AttentionConfig, ModelConfig
 from models.core.types import Memory
 
 
@@ -27,19 +23,17 @@ class RnnEncoder(nn.Module):
         super().__init__()
         self.hidden = hidden  # units per direction
         self.embedding = embedding
-        self.dropout = Dropout(config.dropout)
-        between = config.dropout if config.encoder_layers > 1 else 0.0
+        self.dropout = nn.Dropout(config.dropout)
         self.rnn = CELLS[config.cell](
             config.embedding,
             hidden,
             config.encoder_layers,
             batch_first=True,
             bidirectional=config.bidirectional,
-            dropout=between,
+            dropout=config.dropout if config.encoder_layers > 1 else 0.0,
         )
-        directions = 2 if config.bidirectional else 1
-        self.value_size = hidden * directions
-        self.final_size = hidden * directions * config.encoder_layers
+        self.value_size = hidden * (2 if config.bidirectional else 1)
+        self.final_size = self.value_size * config.encoder_layers
 
     def forward(self, source: Tensor, mask: Tensor) -> Memory:
         """Return the memory of ids (B, S) with mask (B, S).
@@ -71,18 +65,18 @@ class PaddedRnn(nn.RNNBase):
         if x.device.type != "cpu":
             return self._packed(x, mask)
         outputs, states = x, []
-        back = _reversal(mask)
+        back = reversing(mask)
         for layer in range(self.num_layers):
             if layer and self.dropout:
                 outputs = functional.dropout(outputs, self.dropout, self.training)
             forward, last = self._direction(layer, outputs, mask, reverse=False)
             states.append(last)
             if self.bidirectional:
-                reversed_outputs, last = self._direction(
-                    layer, _take(outputs, back), mask, reverse=True
+                backward, last = self._direction(
+                    layer, reordered(outputs, back), mask, reverse=True
                 )
                 states.append(last)
-                forward = torch.cat([forward, _take(reversed_outputs, back)], -1)
+                forward = torch.cat([forward, reordered(backward, back)], -1)
             outputs = forward
         return outputs * mask.unsqueeze(-1), torch.stack(states)
 
@@ -99,29 +93,16 @@ class PaddedRnn(nn.RNNBase):
     ) -> tuple[Tensor, Tensor]:
         """Return one direction's outputs (B, S, H) and the state (B, H) at each sentence's end."""
         ends = "_reverse" if reverse else ""
-        names = [f"{name}_l{layer}{ends}" for name in ("weight_ih", "weight_hh")]
-        names += [f"{name}_l{layer}{ends}" for name in ("bias_ih", "bias_hh") if self.bias]
-        weights = [getattr(self, name) for name in names]
+        parts = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        weights = [getattr(self, f"{part}_l{layer}{ends}") for part in parts]
         zero = x.new_zeros(1, len(x), self.hidden_size)
-        options = (self.bias, 1, 0.0, self.training, False, True)
+        options = (True, 1, 0.0, self.training, False, True)
         if self.mode == "LSTM":
             outputs = torch.lstm(x, (zero, zero), weights, *options)[0]
         else:
             outputs = torch.gru(x, zero, weights, *options)[0]
         last = (mask.sum(1) - 1).clamp_min(0).view(-1, 1, 1).expand(-1, 1, self.hidden_size)
         return outputs, outputs.gather(1, last).squeeze(1)
-
-
-def _reversal(mask: Tensor) -> Tensor:
-    """Return the indices (B, S) that reverse each sentence and leave its padding in place."""
-    index = torch.arange(mask.shape[1], device=mask.device).unsqueeze(0)
-    length = mask.sum(1, keepdim=True)
-    return torch.where(index < length, length - 1 - index, index)
-
-
-def _take(x: Tensor, index: Tensor) -> Tensor:
-    """Return slots of x (B, S, E) in the order of an index (B, S)."""
-    return x.gather(1, index.unsqueeze(-1).expand(-1, -1, x.shape[2]))
 
 
 class PaddedGru(PaddedRnn, nn.GRU):  # type: ignore[misc]
@@ -135,78 +116,29 @@ class PaddedLstm(PaddedRnn, nn.LSTM):  # type: ignore[misc]
 CELLS = {"gru": PaddedGru, "lstm": PaddedLstm}
 
 
-class Cnn(nn.Module):
-    """An image network without its classifier, up to one of its grids.
-
-    Built from an ImageConfig. `config.grid` names the layer whose output is the grid; "" selects
-    the last one. An image is normalised as (pixel - mean) / deviation, for pixels from 0 to 1.
-    """
-
-    mean: tuple[float, ...] = (0.5, 0.5, 0.5)  # of each channel
-    deviation: tuple[float, ...] = (0.5, 0.5, 0.5)
-    class_slots = 0  # slots before those of the cells
-    usual = ImageConfig()  # its size and weights suit a network that is chosen by name
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
-        raise NotImplementedError
-
-    def grid_shape(self, config: ImageConfig) -> tuple[int, int, int]:
-        """Return features, rows and columns of the grid: V, rows, columns.
-
-        Computed by a network without weights. A network that knows its strides overrides this,
-        because torch imports its compiler for the computation, which takes half a second.
-        """
-        with torch.device("meta"):
-            pixels = torch.zeros(1, 3, config.size, config.size)
-            _, features, rows, columns = type(self)(config).eval()(pixels).shape
-        return features, rows, columns
-
-    def load(self, weights: str) -> None:
-        """Load the weights: DEFAULT, or the path of a file."""
-        raise NotImplementedError
-
-
-@torch.no_grad()
-def copy_weights(network: nn.Module, stored: Mapping[str, Tensor], weights: str) -> None:
-    """Copy stored weights into a network; others may be among them. weights: their name.
-
-    Raises DamagedError if one is missing or has another shape.
-    """
-    for name, tensor in network.state_dict().items():
-        if name not in stored or stored[name].shape != tensor.shape:
-            raise DamagedError(
-                f"weights '{weights}' without {name} of shape {tuple(tensor.shape)}",
-                "the weights of model.image.encoder",
-            )
-        tensor.copy_(stored[name])
-
-
-# Recurrent encoder with self-attention over its earlier states inside the recurrence.
-#
-# a_i = v^T tanh(W_x x_t + W_s h~_{t-1} + W_h h_i),  i < t
-# [h~_t; c~_t] = sum_i softmax(a)_i [h_i; c_i]
-# h_t, c_t = LSTM(x_t, [h~_t; c~_t])       Cheng, Dong and Lapata 2016
-#
-# h~ is a weighted mean of all earlier states h_i. The cell takes h~ as its previous state in place
-# of h_{t-1}, so that one state need not represent the whole past. A GRU has no c. The paper reads
-# from left to right only; here each direction has its own recurrence.
-
-
 STEP_CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}
 
 
 class IntraEncoder(nn.Module):
-    """Token ids to a memory with one slot per token, and the final states."""
+    """Token ids to a memory, with self-attention over earlier states inside the recurrence.
+
+    a_i = v^T tanh(W_x x_t + W_s h~_{t-1} + W_h h_i),  i < t
+    [h~_t; c~_t] = sum_i softmax(a)_i [h_i; c_i]
+    h_t, c_t = LSTM(x_t, [h~_t; c~_t])       Cheng, Dong and Lapata 2016
+
+    h~, a mean of all earlier states, takes the place of h_{t-1}, so that one state need not
+    represent the whole past. A GRU has no c. The paper reads from left to right only; here each
+    direction has its own recurrence.
+    """
 
     def __init__(self, embedding: Embedding, config: ModelConfig, hidden: int) -> None:
         super().__init__()
         self.hidden = hidden  # units per direction
         self.embedding = embedding
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.directions = 2 if config.bidirectional else 1
         self.value_size = hidden * self.directions
-        self.final_size = hidden * self.directions * config.encoder_layers
+        self.final_size = self.value_size * config.encoder_layers
         sizes = [config.embedding] + [self.value_size] * (config.encoder_layers - 1)
         self.layers = nn.ModuleList(
             IntraRecurrence(size, hidden, config.cell)

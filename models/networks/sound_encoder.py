@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from models.core.config import HOP, ModelConfig
 from models.core.errors import ConfigurationError
-from models.core.numerics import Dropout, Linear
+from models.core.numerics import Linear
 from models.core.types import Memory
 from models.networks.recurrent_encoder import CELLS
 from models.networks.transformer_encoder import TransformerEncoder
@@ -72,7 +72,7 @@ class PyramidEncoder(SoundEncoder):
         super().__init__(config, config.audio.stack * 2**halvings)
         self.stack, self.hidden = config.audio.stack, hidden
         self.value_size = hidden * (2 if config.bidirectional else 1)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.joined = [1] * (layers - halvings) + [2] * halvings  # inputs of a slot, by layer
         size, self.layers = config.audio.bands * self.stack, nn.ModuleList()
         for count in self.joined:

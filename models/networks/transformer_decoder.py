@@ -15,7 +15,7 @@ from models.attention.positions import position
 from models.attention.softmax import masked_softmax
 from models.attention.transformer import cross_attention
 from models.core.config import ModelConfig
-from models.core.numerics import Dropout, Linear
+from models.core.numerics import Linear
 from models.core.types import Memory
 from models.networks.decoder import NOTHING, Decoder, DecoderOutput, Wanted, default_layer
 
@@ -85,7 +85,7 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         self.embedding = embedding
         self.position = position(config, in_attention=False)
         self.embedding_norm = normalisation(config, present=config.embedding_norm)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         layers = [DecoderLayer(config, value_size) for _ in range(config.decoder_layers)]
         self.layers = nn.ModuleList(layers)
         self.norm = normalisation(config, present=config.norm == "pre")

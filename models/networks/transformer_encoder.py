@@ -15,10 +15,10 @@ from models.attention.mixing import mixing
 from models.attention.positions import position
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ConfigurationError, InputError, intact
-from models.core.numerics import Dropout, Linear, normal_weights
+from models.core.numerics import Linear, normal_weights
 from models.core.types import Memory
+from models.networks.edgetpu import Cnn, copy_weights
 from models.networks.image_encoder import ImageEncoder
-from models.networks.recurrent_encoder import Cnn, copy_weights
 
 
 class TransformerEncoder(nn.Module):
@@ -29,7 +29,7 @@ class TransformerEncoder(nn.Module):
         self.embedding = embedding
         self.position = position(config, in_attention=False)
         self.embedding_norm = normalisation(config, present=config.embedding_norm)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.norm = normalisation(config, present=config.norm == "pre")
 
@@ -56,7 +56,7 @@ class ImageTransformerEncoder(ImageEncoder):
         self.project = Linear(self.value_size, size)
         self.row_embedding = normal_weights(rows, 1, size, deviation=0.02)
         self.column_embedding = normal_weights(1, columns, size, deviation=0.02)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.last_norm = nn.LayerNorm(size)
 

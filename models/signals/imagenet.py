@@ -129,7 +129,13 @@ def swap_nouns(
     found = tokens._replace(
         ids=slots.flatten(1), before=before.flatten(1), mask=(slots != PAD).flatten(1)
     )
-    return with_targets(batch, targets), found
+    width = max(map(len, targets))
+    rows = [[*target, *[PAD] * (width - len(target))] for target in targets]
+    out = torch.tensor(rows, device=batch.target_out.device)
+    first = torch.full_like(out[:, :1], START)
+    mask = torch.tensor([[n < len(t) for n in range(width)] for t in targets], device=out.device)
+    target_in = torch.cat([first, out[:, :-1]], 1)
+    return batch._replace(target_in=target_in, target_out=out, target_mask=mask), found
 
 
 def replacement(labels: ImageLabels, old: Sequence[int]) -> list[int]:
@@ -162,15 +168,3 @@ def position(target: Sequence[int], words: Sequence[int]) -> int | None:
 def padded(tokens: Sequence[int]) -> list[int]:
     """Return the tokens of a noun, padded to `TOKENS`."""
     return [*tokens, *[PAD] * (TOKENS - len(tokens))]
-
-
-def with_targets(batch: Batch, targets: Sequence[list[int]]) -> Batch:
-    """Return a batch with other captions, given as token ids that end with the end mark."""
-    width = max(map(len, targets))
-    rows = [[*target, *[PAD] * (width - len(target))] for target in targets]
-    out = torch.tensor(rows, device=batch.target_out.device)
-    first = torch.full_like(out[:, :1], START)
-    mask = torch.tensor([[n < len(t) for n in range(width)] for t in targets], device=out.device)
-    return batch._replace(
-        target_in=torch.cat([first, out[:, :-1]], 1), target_out=out, target_mask=mask
-    )

@@ -93,16 +93,11 @@ def default_model(task: str) -> Path:
     folder = BOX / DEFAULTS[task]
     if is_bundle(folder):
         return folder
-    raise no_model_given(task)
-
-
-def no_model_given(task: str) -> NotFoundError:
-    """Return the error for a missing -m; it lists the models for a task, newest run first."""
     names = [str(m.folder) if m.place.name == "runs" else m.name for m in _for_task(task)]
     if len(names) > LISTED:
         names = [*names[:LISTED], "others, which `attn models` lists"]
     expected = f"-m MODEL, one of {', '.join(names)}" if names else "-m MODEL"
-    return NotFoundError("no model given", expected, "" if names else "train one: `attn train`")
+    raise NotFoundError("no model given", expected, "" if names else "train one: `attn train`")
 
 
 def _for_task(task: str) -> list[Installed]:
@@ -114,8 +109,14 @@ def _for_task(task: str) -> list[Installed]:
 def installed() -> Iterator[Installed]:
     """Yield the models in every place: runs first, newest first; the others by name."""
     for place in places():
-        for folder in _bundles(place):
-            yield Installed(folder.name, place)
+        try:
+            found = [path for path in place.folder.iterdir() if path.name[0] != "."]
+        except OSError:  # no such folder, or not readable
+            continue
+        found = sorted(filter(is_bundle, found))
+        if place.name == "runs":
+            found.sort(key=lambda path: -(path / "model.safetensors").stat().st_mtime)
+        yield from (Installed(path.name, place) for path in found)
 
 
 def places() -> list[Place]:
@@ -147,15 +148,3 @@ def is_bundle(folder: Path) -> bool:
         return False
     with config.open("rb") as file:
         return b'"model_type"' not in file.read(1 << 20)
-
-
-def _bundles(place: Place) -> list[Path]:
-    """Return the bundles in a place, sorted; runs by age."""
-    try:
-        found = sorted(path for path in place.folder.iterdir() if not path.name.startswith("."))
-    except OSError:  # no such folder, or not readable
-        return []
-    found = [path for path in found if is_bundle(path)]
-    if place.name == "runs":
-        found.sort(key=lambda path: -(path / "model.safetensors").stat().st_mtime)
-    return found

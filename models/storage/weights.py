@@ -196,12 +196,6 @@ def read_tensors(path: Path, wants: Callable[[str], bool] = lambda name: True) -
     with intact(path, made_by, "", SafetensorError), safe_open(path, framework="pt") as file:
         names = filter(wants, file.keys())
         weights = restored({name: file.get_tensor(name) for name in names})
-    check_finite(weights, path)
-    return weights
-
-
-def check_finite(weights: dict[str, Tensor], path: Path) -> None:
-    """Raise DamagedError if a weight is infinite or not a number."""
     for name, tensor in weights.items():
         if tensor.is_floating_point() and tensor.numel():
             least, most = tensor.aminmax()  # both are NaN if any number is
@@ -211,6 +205,7 @@ def check_finite(weights: dict[str, Tensor], path: Path) -> None:
                     "finite weights",
                     "train again with a lower learning rate, or get the model again",
                 )
+    return weights
 
 
 def misfits(stored: dict[str, Tensor], wanted: dict[str, Tensor]) -> list[str]:

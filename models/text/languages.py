@@ -57,7 +57,13 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
     Raises ModelError for a language that the model does not have, and for a missing one.
     """
     if not config.languages:
-        _check_none(to, source)
+        if to or source:
+            given = f"target language '{to}'" if to else f"source language '{source}'"
+            raise ConfigurationError(
+                f"{given} for a model of a single direction",
+                "no language: this model always translates in its one direction",
+                "leave out --to and --from",
+            )
         return ""
     if TO in to:
         own, _, to = to.partition(TO)
@@ -87,17 +93,6 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
             "choose it with --from",
         )
     return f"{source}{TO}{to}"
-
-
-def _check_none(to: str, source: str) -> None:
-    """Raise ConfigurationError for a language of a model of a single direction."""
-    if to or source:
-        given = f"target language '{to}'" if to else f"source language '{source}'"
-        raise ConfigurationError(
-            f"{given} for a model of a single direction",
-            "no language: this model always translates in its one direction",
-            "leave out --to and --from",
-        )
 
 
 def with_source(config: TokenizerConfig, to: str, source: str) -> str:

@@ -21,7 +21,8 @@ from models.text.learning import START as START
 from models.text.learning import UNKNOWN as UNKNOWN
 from models.text.learning import learn
 from models.text.normalise import composed, nfc, normalise
-from models.text.vocabulary import extended, own_model, own_tokens, without_prefix
+from models.text.own_vocabulary import extended, own_model, own_tokens
+from models.text.vocabulary import without_prefix
 
 JSON = "tokenizer.json"  # of a tokenizer that is no SentencePiece model
 SPACE = "\u2581"  # SentencePiece's space mark

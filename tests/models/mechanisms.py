@@ -20,7 +20,7 @@ from models.core.config import AttentionConfig, ModelConfig, SelfAttentionConfig
 from models.core.errors import ModelError
 from models.core.registry import find, names
 from models.core.settings import fields_of
-from models.core.types import VocabularySizes, select
+from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
 from tests.models.small import VOCABULARY, add_noise, pairs, small_config
@@ -112,21 +112,6 @@ def transformer(**changes: Any) -> EncoderDecoder:
     model = build(dataclasses.replace(small_config(TRANSFORMER), **changes), SIZES)
     add_noise(model, 0.1)
     return model.eval()
-
-
-def check_transformer(model: EncoderDecoder) -> None:
-    """Compare steps, in any order of hypotheses, with teacher forcing; and alone with a batch."""
-    expected = model.output(model.teacher_force(BATCH).features)
-    encoded = model.encode(BATCH.source, BATCH.source_mask)
-    prepared, state = model.start(encoded)
-    rows, order = torch.arange(3).repeat_interleave(2), torch.tensor([1, 0, 3, 2, 5, 4])
-    state = select(state, rows)
-    for t, tokens in enumerate(BATCH.target_in[rows].unbind(1)):
-        step = model.step(tokens, state, prepared)
-        state = select(step.state, order)  # the two hypotheses of a sentence are equal
-        torch.testing.assert_close(step.logits, expected[rows, t], **CLOSE)
-    alone = model.encode(BATCH.source[:1, :4], BATCH.source_mask[:1, :4]).values
-    torch.testing.assert_close(encoded.values[:1, :4], alone, **CLOSE)
 
 
 def always_sampled(module: M) -> M:

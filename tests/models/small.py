@@ -119,15 +119,3 @@ def pairs(source_lengths: list[int], target_lengths: list[int]) -> Batch:
     target, target_mask = sources(*target_lengths, seed=2)
     begun = torch.nn.functional.pad(target[:, :-1], (1, 0), value=START)
     return Batch(source, source_mask, begun, target, target_mask)
-
-
-def steps(model: EncoderDecoder, batch: Batch) -> tuple[Tensor, Tensor | None]:
-    """Return log-probabilities (B, T, Y) and weights (B, T, S) of a target, token by token."""
-    prepared, state = model.start(model.encode_batch(batch))
-    found = []
-    for tokens in batch.target_in.unbind(1):
-        found.append(model.step(tokens, state, prepared, want_weights=True))
-        state = found[-1].state
-    weights = [step.weights for step in found if step.weights is not None]
-    log_probs = torch.stack([step.log_probs for step in found], 1)
-    return log_probs, torch.stack(weights, 1) if weights else None

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
-from models.core.config import AttentionConfig
 from models.core.types import VocabularySizes
-from models.networks.bundle import build
 from tests.models.attention.formulas import FORMULAS
-from tests.models.mechanisms import BATCH, refused
-from tests.models.small import VOCABULARY, imaged, small_config, small_model
+from tests.models.mechanisms import BATCH
+from tests.models.small import VOCABULARY, imaged, small_model
 
 SIZES = VocabularySizes(0, VOCABULARY, False)
 
@@ -46,20 +43,6 @@ def test_the_sentinel_shares_one_softmax_with_the_cells() -> None:
             context = torch.tensor(weights) @ cells[b, :slots] + beta * sentinel[b]
             expected = context + state[b, 0, 0]
             torch.testing.assert_close(forced.features[b, t], expected, atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("attention", "cell", "nearest"),
-    [
-        (AttentionConfig(), "gru", "model.cell=lstm"),
-        (AttentionConfig(heads=2), "lstm", "model.attention.heads=1"),
-    ],
-)
-def test_what_has_no_place_for_a_sentinel_is_refused_with_the_nearest(
-    attention: AttentionConfig, cell: str, nearest: str
-) -> None:
-    config = replace(small_config("adaptive-nano"), attention=attention, cell=cell)
-    refused(lambda: build(config, SIZES), nearest)
 
 
 @torch.no_grad()
@@ -106,8 +89,3 @@ def step(theirs: Any, ours: Any, gates: torch.Tensor, state: torch.Tensor) -> to
 
 def parameter(values: torch.Tensor) -> torch.nn.Parameter:
     return torch.nn.Parameter(values)
-
-
-def test_another_number_of_layers_is_refused() -> None:
-    config = replace(small_config("top-down-nano"), decoder_layers=1)
-    refused(lambda: build(config, SIZES), "decoder_layers = 1", "model.decoder_layers=2")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ import torch
 from torch import Tensor
 
 from models.core.config import ImageConfig, ModelConfig
-from models.core.errors import ModelError
-from models.core.types import Batch, Memory, TokenMemory, VocabularySizes, select
+from models.core.types import Batch, Memory, TokenMemory, VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.captioner import Captioner
 from models.networks.bundle import Bundle, build, read, save
@@ -31,7 +29,8 @@ from models.signals.imagenet import (
     with_swaps,
 )
 from models.text.tokenizer import END, PAD, START, Tokenizer
-from tests.models.small import VOCABULARY, add_noise, pairs, small_config, steps
+from tests.models.contracts import check_alone, check_steps
+from tests.models.small import VOCABULARY, add_noise, pairs, small_config
 
 FEATURES = 1280  # of the last grid
 LABELLED = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, labels=3)
@@ -71,20 +70,9 @@ def batch() -> Batch:
 
 
 @torch.no_grad()
-def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing() -> None:
-    made, given = model(), batch()
-    forced = made.log_probs(made.teacher_force(given))
-    torch.testing.assert_close(steps(made, given)[0], forced, atol=1e-4, rtol=1e-4)
-    for row in range(3):
-        alone = given.map(itemgetter(slice(row, row + 1)))
-        found = made.log_probs(made.teacher_force(alone))
-        torch.testing.assert_close(found, forced[row : row + 1], atol=1e-4, rtol=1e-4)
-    prepared, state = made.start(made.encode(given.source, given.source_mask))
-    tokens = torch.tensor([5, 6, 7, 8, 9, 10])
-    pairs_of_rows = select(state, torch.arange(3).repeat_interleave(2))
-    both = made.step(tokens, pairs_of_rows, prepared).logits
-    first = made.step(tokens[::2], state, prepared).logits
-    torch.testing.assert_close(both[::2], first, atol=1e-5, rtol=1e-5)
+def test_steps_and_rows_alone_equal_teacher_forcing() -> None:
+    check_steps(model(), batch())
+    check_alone(model(), batch())
 
 
 def test_the_mixture_is_a_distribution_and_its_loss_is_the_negative_logarithm() -> None:
@@ -153,12 +141,6 @@ def test_every_label_has_at_most_one_noun() -> None:
     assert all(0 < label < LABELS for label in listed)
     by_label = {label: noun.text for noun in nouns() for label in noun.labels}
     assert (by_label[340], by_label[968], by_label[286]) == ("horse", "cup of coffee", "cat")
-
-
-def test_labels_need_the_grid_that_their_classifier_reads() -> None:
-    for image in (replace(LABELLED, grid="stem"), replace(LABELLED, encoder="small-cnn")):
-        with pytest.raises(ModelError, match="labels"):
-            build(replace(config(), image=image), VocabularySizes(0, VOCABULARY, False))
 
 
 def test_a_bundle_keeps_labels_and_their_nouns(tmp_path: Path, tiny_tokenizer: Tokenizer) -> None:

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+from functools import cache
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from models.attention.softmax import NullSlot
-from models.core.types import Batch, select
+from models.core.config import ACTIVATIONS, AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.registry import names
+from models.core.sources import vocabulary_sizes
+from models.core.types import Batch
 from models.core.use_config import SearchConfig
+from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.beam import search
 from models.search.hypotheses import Finished
 from models.text.tokenizer import PAD
+from tests.models.contracts import CLOSE, alone, check, close
 from tests.models.small import (
+    CLASSIFIERS,
     FIRST_WORD,
     TEXT_PRESETS,
     VOCABULARY,
+    add_noise,
     hears,
     imaged,
     pairs,
     reads_images,
+    small_config,
     small_model,
     sounded,
-    steps,
 )
+from tests.models.test_several_inputs import TEXTS, WITH_IMAGE
+from tests.models.test_several_inputs import batch_of as rows_of
 
-pytestmark = pytest.mark.usefixtures("no_gradients")
 every_preset = pytest.mark.parametrize("preset", TEXT_PRESETS)
 LENGTHS = [4, 7, 2]
 PAIRS = pairs(LENGTHS, [5, 3, 6])
-CLOSE = 1e-4
+ONE = PAIRS.target_in[:, :1]  # one step
+LABELLED = PAIRS._replace(target_in=ONE, target_out=ONE, target_mask=PAIRS.target_mask[:, :1])
 MOST_TOKENS = 17
 
 
@@ -46,14 +57,65 @@ def batch_of(preset: str, batch: Batch = PAIRS) -> Batch:
     return batch._replace(source=imaged(batch.source)) if reads_images(preset) else batch
 
 
-def alone(batch: Batch, row: int) -> Batch:
-    """One pair of a batch, without its padding."""
-    slots, steps = int(batch.source_mask[row].sum()), int(batch.target_mask[row].sum())
-    source, target = batch[:2], batch[2:5]
-    return Batch(
-        *(part[row : row + 1, :slots] for part in source),
-        *(part[row : row + 1, :steps] for part in target),
-    )
+def variants() -> dict[str, tuple[ModelConfig, Batch]]:
+    """Return settings with a batch: axes of a Transformer, copying, rows of several inputs."""
+    base = small_config("transformer-nano")
+    axes: list[dict[str, Any]] = [
+        {"norm": "post"},
+        {"norm": "post", "embedding_norm": True, "embedding_scale": False, "norm_epsilon": 1e-3},
+        {"position_offset": 2},
+        {"position": "sinusoidal_2017", "position_offset": 1},
+        {"output_transform": True, "activation": "gelu"},
+        {"alignment_layer": True},
+        *({"activation": name} for name in ACTIVATIONS),
+        *({"mixing": name} for name in names("mixing")),
+    ]
+    for position, score in itertools.product(names("position"), ("", "cosine", "qk_norm")):
+        axes.append({"position": position, "self_attention": SelfAttentionConfig(score=score)})
+    found = {str(axis): (dataclasses.replace(base, **axis), PAIRS) for axis in axes}
+    copied = torch.cat([PAIRS.target_in[:, :3], PAIRS.source[:, :3]], 1)  # half of them
+    null = AttentionConfig(null_slot=True)
+    for preset in ("rnnsearch-nano", "luong-nano", "transformer-nano", "seq2seq-nano"):
+        config = small_config(preset)
+        for kind in names("copy") if preset != "seq2seq-nano" else ():
+            copying = dataclasses.replace(config, copy=kind, attention=null)
+            found[f"{preset} {kind}"] = copying, PAIRS._replace(target_in=copied)
+        if preset != "transformer-nano":
+            intra = dataclasses.replace(config, encoder_attention="intra")
+            found[f"{preset} intra"] = intra, PAIRS
+    several = ("multi-source-nano", "multi-source-transformer-nano")
+    for preset, inputs, kind in itertools.product(
+        several, (TEXTS, WITH_IMAGE), names("combination")
+    ):
+        config = dataclasses.replace(small_config(preset), inputs=inputs, combination=kind)
+        found[f"{preset} {inputs} {kind}"] = config, rows_of(inputs)
+        found[f"{preset} {inputs} {kind} 1"] = dataclasses.replace(config, heads=1), rows_of(inputs)
+    return found
+
+
+VARIANTS = variants()
+
+
+@cache
+def model_of(config: ModelConfig) -> EncoderDecoder:
+    """Return a model with random weights. Not to be changed."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = build(config, vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, True))
+        add_noise(model, 0.15)
+    return model.eval()
+
+
+@pytest.mark.parametrize("preset", [*TEXT_PRESETS, *CLASSIFIERS])
+def test_every_preset_keeps_the_equalities(preset: str) -> None:
+    batch = LABELLED if preset in CLASSIFIERS else batch_of(preset)
+    check(small_model(preset), rows_of(TEXTS) if small_config(preset).inputs else batch)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_keeps_the_equalities(name: str) -> None:
+    config, batch = VARIANTS[name]
+    check(model_of(config), batch)
 
 
 def found_in(model: EncoderDecoder, batch: Batch, config: SearchConfig) -> list[list[Finished]]:
@@ -63,13 +125,6 @@ def found_in(model: EncoderDecoder, batch: Batch, config: SearchConfig) -> list[
     return search(model, memory, limits, [str(n) for n in lengths], config)
 
 
-def close(one: Tensor | None, other: Tensor | None) -> None:
-    if one is None or other is None:
-        assert one is None and other is None
-    else:
-        torch.testing.assert_close(one, other, atol=CLOSE, rtol=CLOSE)
-
-
 def agree(one: list[Finished], other: list[Finished]) -> None:
     assert [found.ids for found in one] == [found.ids for found in other]
     for a, b in zip(one, other, strict=True):
@@ -77,15 +132,7 @@ def agree(one: list[Finished], other: list[Finished]) -> None:
 
 
 @every_preset
-def test_step_by_step_equals_all_at_once(preset: str) -> None:
-    model, batch = small_model(preset), batch_of(preset)
-    forced = model.teacher_force(batch, want_weights=True)
-    log_probs, weights = steps(model, batch)
-    close(log_probs, model.output(forced.features).log_softmax(-1))
-    close(weights, forced.weights)
-
-
-@every_preset
+@torch.no_grad()
 def test_training_without_dropout_equals_evaluation(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
     if model.config.attention.read == "hard":
@@ -100,7 +147,8 @@ def test_training_without_dropout_equals_evaluation(preset: str) -> None:
 
 
 @every_preset
-def test_a_later_target_token_changes_nothing_before_it(preset: str) -> None:
+@torch.no_grad()
+def test_the_target_reads_its_prefix_and_the_source(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
     changed = batch.target_in.clone()
     changed[:, 3:] = FIRST_WORD
@@ -109,39 +157,16 @@ def test_a_later_target_token_changes_nothing_before_it(preset: str) -> None:
         for tokens in (batch.target_in, changed)
     )
     close(before[:, :3], after[:, :3])
-    assert not torch.allclose(before[:, 3:], after[:, 3:], atol=CLOSE)
-
-
-@every_preset
-def test_the_target_reads_the_source(preset: str) -> None:
-    model, batch = small_model(preset), batch_of(preset)
+    assert not torch.allclose(before[:, 3:], after[:, 3:], **CLOSE)
     other = torch.where(PAIRS.source >= FIRST_WORD, PAIRS.source.flip(1), PAIRS.source)
     other = torch.where(PAIRS.source_mask, other.clamp(min=FIRST_WORD), PAD)
-    changed = batch_of(preset, PAIRS._replace(source=other))
-    one, two = (model.teacher_force(b).features for b in (batch, changed))
-    assert not torch.allclose(one[:, 0], two[:, 0], atol=CLOSE)
-
-
-@every_preset
-def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str) -> None:
-    model, batch = small_model(preset), batch_of(preset)
-    together = model.encode(batch.source, batch.source_mask)
-    forced = model.teacher_force(batch, want_weights=True)
-    for row in range(3):
-        single = alone(batch, row)
-        memory = model.encode(single.source, single.source_mask)
-        slots, length = memory.mask.shape[1], single.target_in.shape[1]
-        close(together.values[row : row + 1, :slots], memory.values)
-        final = None if together.final is None else together.final[row : row + 1]
-        close(final, memory.final)
-        expected = model.teacher_force(single, want_weights=True)
-        close(forced.features[row : row + 1, :length], expected.features)
-        if forced.weights is not None:
-            close(forced.weights[row : row + 1, :length, :slots], expected.weights)
+    found = model.teacher_force(batch_of(preset, PAIRS._replace(source=other))).features
+    assert not torch.allclose(before[:, 0], found[:, 0], **CLOSE)
 
 
 @every_preset
 @pytest.mark.parametrize("config", [SearchConfig(nbest=3), SearchConfig(method="sample", nbest=3)])
+@torch.no_grad()
 def test_an_output_does_not_depend_on_the_batch(preset: str, config: SearchConfig) -> None:
     model, batch = small_model(preset), batch_of(preset)
     together = found_in(model, batch, config)
@@ -151,6 +176,7 @@ def test_an_output_does_not_depend_on_the_batch(preset: str, config: SearchConfi
 
 
 @every_preset
+@torch.no_grad()
 def test_padding_changes_nothing(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
     forced = model.teacher_force(batch, want_weights=True)
@@ -171,15 +197,13 @@ def test_padding_changes_nothing(preset: str) -> None:
             slots = forced.weights.shape[2]
             close(found.weights[:, :6, :slots], forced.weights)
             assert (found.weights[:, :, slots:] == 0).all()
-        for one, other in zip(
-            found_in(model, padded, SearchConfig()),
-            found_in(model, batch, SearchConfig()),
-            strict=True,
-        ):
+        outputs = (found_in(model, each, SearchConfig()) for each in (padded, batch))
+        for one, other in zip(*outputs, strict=True):
             agree(one, other)
 
 
 @every_preset
+@torch.no_grad()
 def test_asking_for_weights_changes_nothing_else(preset: str) -> None:
     model, batch = small_model(preset), batch_of(preset)
     silent, telling = model.teacher_force(batch), model.teacher_force(batch, want_weights=True)
@@ -192,60 +216,9 @@ def test_asking_for_weights_changes_nothing_else(preset: str) -> None:
     if model.config.family == "seq2seq":
         assert telling.weights is None and asked.weights is None
         return
-    assert telling.weights is not None and asked.weights is not None
+    assert telling.weights is not None
     total = telling.weights.sum(-1)
     if any(isinstance(part, NullSlot) for part in model.modules()):
         assert (total < 1).all() and (total > 0).all()
     else:
         torch.testing.assert_close(total, torch.ones(3, 6))
-    slots = model.encode(batch.source, batch.source_mask).mask
-    padding = ~slots[:, None].expand(-1, 6, -1)
-    assert (telling.weights[padding] == 0).all()
-    close(asked.weights, telling.weights[:, 0])
-
-
-def advanced(model: EncoderDecoder, tokens: Tensor, state: Any, prepared: Any) -> Any:
-    """Return the state after reading tokens (R, T)."""
-    for column in tokens.unbind(1):
-        state = model.step(column, state, prepared).state
-    return state
-
-
-@every_preset
-def test_a_state_is_reordered_by_select(preset: str) -> None:
-    model, batch = small_model(preset), batch_of(preset)
-    memory = model.encode(batch.source, batch.source_mask)
-    prepared, state = model.start(memory)
-    state = advanced(model, batch.target_in[:, :2], state, prepared)
-    rows, tokens = torch.tensor([2, 0, 0, 1]), batch.target_in[:, 2]
-    step = model.step(tokens, state, prepared, want_weights=True)
-    chosen = model.step(
-        tokens[rows], select(state, rows), select(prepared, rows), want_weights=True
-    )
-    close(chosen.log_probs, step.log_probs[rows])
-    close(chosen.weights, None if step.weights is None else step.weights[rows])
-    after = model.step(tokens, step.state, prepared).log_probs
-    later = model.step(tokens[rows], chosen.state, select(prepared, rows)).log_probs
-    close(later, after[rows])
-    first = model.step(tokens, model.start(memory)[1], prepared).log_probs
-    begun = model.decoder.start(select(prepared, rows))
-    close(model.step(tokens[rows], begun, select(prepared, rows)).log_probs, first[rows])
-    again, _ = model.start(select(memory, rows))
-    close(model.step(tokens[rows], select(state, rows), again).log_probs, step.log_probs[rows])
-
-
-@every_preset
-def test_a_beam_on_one_memory_equals_as_many_sentences(preset: str) -> None:
-    model, batch = small_model(preset), batch_of(preset)
-    shared, state = model.start(model.encode(batch.source, batch.source_mask))
-    rows = torch.arange(3).repeat_interleave(4)
-    separate = select(shared, rows)
-    random = torch.Generator().manual_seed(1)
-    tokens = torch.randint(FIRST_WORD, VOCABULARY, (12, 3), generator=random)
-    state = select(state, rows)
-    for column in tokens.unbind(1):
-        one = model.step(column, state, shared, want_weights=True)
-        other = model.step(column, state, separate, want_weights=True)
-        close(one.log_probs, other.log_probs)
-        close(one.weights, other.weights)
-        state = one.state

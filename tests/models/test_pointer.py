@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from operator import itemgetter
 
 import pytest
 import torch
@@ -13,17 +12,16 @@ from torch import Tensor
 
 from models.core.config import AttentionConfig, ModelConfig
 from models.core.registry import names
-from models.core.types import Memory, VocabularySizes, select
+from models.core.types import Memory
 from models.networks.bundle import build
 from models.networks.decoder import DecoderOutput
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.losses import sequence_loss
 from models.networks.readers import CopyNet, Pointer
-from models.storage.presets import PRESETS, model_config
 from models.text.tokenizer import PAD
 from tests.models.mechanisms import BATCH as RANDOM
-from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, refused
-from tests.models.small import VOCABULARY, add_noise, small_config
+from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER
+from tests.models.small import add_noise, small_config
 
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 BATCH = RANDOM._replace(  # half of the tokens that are read are copies
@@ -107,27 +105,6 @@ def test_the_joint_softmax_equals_the_published_equation_in_plain_loops() -> Non
 
 @every_preset
 @every_kind
-@torch.no_grad()
-def test_stepwise_alone_and_in_a_beam_equal_teacher_forcing(preset: str, kind: str) -> None:
-    made = model(preset, kind)
-    expected = made.log_probs(made.teacher_force(BATCH))
-    torch.testing.assert_close(expected.exp().sum(-1), torch.ones(3, 6))
-    alone = BATCH.map(itemgetter(slice(0, 1)))
-    alone = alone._replace(source=alone.source[:, :4], source_mask=alone.source_mask[:, :4])
-    found = made.log_probs(made.teacher_force(alone))
-    torch.testing.assert_close(found, expected[:1], **CLOSE)  # type: ignore[arg-type]
-    prepared, state = made.start(made.encode(BATCH.source, BATCH.source_mask))
-    state = select(state, torch.arange(3).repeat_interleave(2))  # two equal hypotheses
-    for t, tokens in enumerate(BATCH.target_in.unbind(1)):
-        step = made.step(tokens.repeat_interleave(2), state, prepared)
-        state = step.state
-        each = expected[:, t].repeat_interleave(2, 0)
-        torch.testing.assert_close(step.log_probs, each, **CLOSE)  # type: ignore[arg-type]
-        assert step.weights is None
-
-
-@every_preset
-@every_kind
 def test_the_loss_is_the_negative_logarithm_and_reaches_the_reader(preset: str, kind: str) -> None:
     made = build(config(preset, kind), SIZES)
     made.load_state_dict(model(preset, kind).state_dict())
@@ -155,16 +132,3 @@ def test_a_closed_generator_outputs_source_tokens_alone(
     shares = made.log_probs(made.teacher_force(BATCH)).exp()  # (B, T, Y)
     for row, found in zip(BATCH.source.tolist(), shares, strict=True):
         torch.testing.assert_close(found[:, sorted({*row} - {PAD})].sum(-1), torch.ones(6))
-
-
-@every_kind
-def test_models_that_cannot_copy_are_refused_with_the_nearest(kind: str) -> None:
-    apart = VocabularySizes(VOCABULARY, VOCABULARY, False)
-    refused(
-        lambda: build(config(FAMILIES[0], kind), apart), "two vocabularies", "tokenizer.joint=true"
-    )
-    copying = {"rnnsearch", "luong", "transformer"}
-    presets = {model_config(name).family: name for name in PRESETS}
-    for family in set(names("family")) - copying:
-        other = replace(small_config(presets[family]), copy=kind)
-        refused(lambda other=other: build(other, SIZES), f"family {family}", "rnnsearch, luong")  # type: ignore[misc]

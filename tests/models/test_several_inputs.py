@@ -9,15 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from models.core.errors import ModelError
 from models.core.registry import names
-from models.core.sources import columns_of
 from models.core.types import Batch, VocabularySizes
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import pad_pairs
 from models.text.tokenizer import END
-from tests.models.small import FIRST_WORD, VOCABULARY, add_noise, small_config, steps
+from tests.models.small import FIRST_WORD, VOCABULARY, add_noise, small_config
 
 ROWS = [[4, 5, END, 6, END], [7, END, 8, 9, 10, 11, END], [12, 13, 14, END, 15, 16, END]]
 TARGETS = [[5, 6, 7, END], [8, END], [9, 10, 11, 12, 13, END]]
@@ -90,44 +88,6 @@ def test_each_text_is_encoded_by_its_own_encoder_alone(preset: str) -> None:
 @each_kind
 @every
 @torch.no_grad()
-def test_step_by_step_equals_all_at_once(
-    combination: str, inputs: tuple[str, ...], preset: str
-) -> None:
-    model, batch = model_of(combination, inputs, preset), batch_of(inputs)
-    forced = model.teacher_force(batch, want_weights=True)
-    log_probs, weights = steps(model, batch)
-    torch.testing.assert_close(log_probs, model.log_probs(forced), **CLOSE)
-    torch.testing.assert_close(weights, forced.weights, **CLOSE)
-    assert weights is not None
-    torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:2]))
-
-
-@each_preset
-@each_kind
-@every
-@torch.no_grad()
-def test_a_row_alone_equals_the_same_in_a_batch(
-    combination: str, inputs: tuple[str, ...], preset: str
-) -> None:
-    model, batch = model_of(combination, inputs, preset), batch_of(inputs)
-    together = model.teacher_force(batch, want_weights=True)
-    memory = model.encode_batch(batch)
-    assert together.weights is not None
-    for row in range(3):
-        single = batch_of(inputs, range(row, row + 1))
-        alone = model.teacher_force(single, want_weights=True)
-        length, real = single.target_in.shape[1], memory.mask[row]
-        torch.testing.assert_close(together.features[row, :length], alone.features[0], **CLOSE)
-        assert alone.weights is not None
-        torch.testing.assert_close(
-            together.weights[row, :length][:, real], alone.weights[0], **CLOSE
-        )
-
-
-@each_preset
-@each_kind
-@every
-@torch.no_grad()
 def test_every_input_changes_the_output(
     combination: str, inputs: tuple[str, ...], preset: str
 ) -> None:
@@ -155,43 +115,3 @@ def test_image_features_equal_pixels(preset: str) -> None:
     features = encoder.image.features(batch.images)
     one, two = (model.teacher_force(b).features for b in (batch, batch._replace(images=features)))
     torch.testing.assert_close(one, two, **CLOSE)
-
-
-@each_preset
-@each_kind
-@every
-def test_every_weight_has_a_gradient(
-    combination: str, inputs: tuple[str, ...], preset: str
-) -> None:
-    model, batch = model_of(combination, inputs, preset), batch_of(inputs)
-    model.zero_grad()
-    model.teacher_force(batch).features.square().sum().backward()
-    used = {name for name, parameter in model.named_parameters() if parameter.grad is not None}
-    missing = {name for name, _ in model.named_parameters()} - used
-    assert all(name.startswith("output.") for name in missing), missing
-
-
-@every
-@torch.no_grad()
-def test_one_head_of_a_transformer_reads_several_inputs(combination: str) -> None:
-    model, batch = model_of(combination, TEXTS, TRANSFORMER, heads=1), batch_of(TEXTS)
-    log_probs, weights = steps(model, batch)
-    forced = model.teacher_force(batch, want_weights=True)
-    torch.testing.assert_close(log_probs, model.log_probs(forced), **CLOSE)
-    torch.testing.assert_close(weights, forced.weights, **CLOSE)
-
-
-@pytest.mark.parametrize(
-    "inputs",
-    [("source",), ("picture:image", "source"), ("a", "a"), ("source", "b:sound"), ("", "b")],
-)
-def test_inputs_of_another_form_are_refused(inputs: tuple[str, ...]) -> None:
-    with pytest.raises(ModelError, match=r"model\.inputs = .*two columns or more, texts first"):
-        columns_of(inputs)
-
-
-@pytest.mark.parametrize("family", ["transformer", "rnnsearch", "captioner"])
-def test_a_family_of_one_input_refuses_several(family: str) -> None:
-    config = dataclasses.replace(small_config("rnnsearch-nano"), family=family, inputs=TEXTS)
-    with pytest.raises(ModelError, match=f"family {family}, which reads one.*multi-source"):
-        build(config, SIZES)

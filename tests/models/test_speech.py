@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from models.core.config import AttentionLossConfig
-from models.core.errors import ConfigurationError
 from models.core.registry import names
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.losses import AttentionLoss
 from models.networks.sound_encoder import side_by_side
+from tests.models.contracts import check_steps
 from tests.models.mechanisms import combinations
 from tests.models.small import (
     VOCABULARY,
@@ -22,7 +22,6 @@ from tests.models.small import (
     small_config,
     small_model,
     sounded,
-    steps,
 )
 
 PRESET = "listen-attend-spell-nano"
@@ -38,11 +37,7 @@ def test_every_mechanism_reads_sound(score: str, window: str) -> None:
         changed = dataclasses.replace(small_config(PRESET), attention=config)
         model = build(changed, VocabularySizes(0, VOCABULARY, False)).eval()
         add_noise(model, 0.1)
-        forced = model.teacher_force(BATCH, want_weights=True)
-        log_probs, weights = steps(model, BATCH)
-        expected = model.output(forced.features).log_softmax(-1)
-        torch.testing.assert_close(log_probs, expected, atol=1e-4, rtol=1e-4)
-        torch.testing.assert_close(weights, forced.weights, atol=1e-4, rtol=1e-4)
+        check_steps(model, BATCH, config)
 
 
 def test_pairs_of_slots_are_side_by_side() -> None:
@@ -59,13 +54,6 @@ def test_slots_are_as_many_as_the_encoder_says(preset: str) -> None:
         source = torch.randn(1, frames, model.config.audio.bands)
         memory = model.encode(source, torch.ones(1, frames, dtype=torch.bool))
         assert memory.mask.shape[1] == model.encoder.slots(frames)  # type: ignore[operator]
-
-
-def test_more_halvings_than_layers_are_refused() -> None:
-    config = small_config(PRESET)
-    audio = dataclasses.replace(config.audio, halvings=3)
-    with pytest.raises(ConfigurationError, match="halvings=3 of 2"):
-        build(dataclasses.replace(config, audio=audio), VocabularySizes(0, 9, False))
 
 
 def test_a_coverage_penalty_counts_slots_not_frames() -> None:

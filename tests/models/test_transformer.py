@@ -12,15 +12,14 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, silu
 
 from models.attention.layers import positions
-from models.core.config import ACTIVATIONS, AttentionConfig, ImageConfig, SelfAttentionConfig
-from models.core.errors import ModelError
+from models.core.config import ImageConfig
 from models.core.registry import find
 from models.core.types import Memory, VocabularySizes
 from models.networks.bundle import build
 from models.networks.text_families import Transformer
 from models.networks.transformer_decoder import DecoderLayer, TransformerDecoder, TransformerMemory
 from models.networks.transformer_encoder import EncoderLayer, TransformerEncoder
-from tests.models.mechanisms import check_transformer, transformer
+from tests.models.mechanisms import transformer
 from tests.models.small import add_noise, pairs, small_config
 
 CONFIG = dataclasses.replace(small_config("transformer-nano"), decoder_layers=3)
@@ -150,54 +149,6 @@ def test_the_weights_shown_are_the_last_layer_but_ones() -> None:
             layer.cross_attention.query.weight.mul_(3)
         after = model.teacher_force(BATCH, want_weights=True).weights
         assert after is not None and torch.equal(before, after) is not matters
-
-
-@pytest.mark.parametrize(
-    ("attention", "nearest"),
-    [
-        (AttentionConfig(heads=2), "expected model.heads="),
-        (AttentionConfig(score="location_aware"), "score=additive"),
-        (AttentionConfig(score="additive", coverage=True), "coverage=true for .*coverage=false"),
-        (AttentionConfig(coverage=True), "coverage=true for .*coverage=false"),
-        (SelfAttentionConfig(score="location_aware"), "score=additive"),
-        (SelfAttentionConfig(normalise="mocha"), "normalise=softmax"),
-    ],
-)
-def test_parts_that_a_transformer_cannot_compute_are_refused_with_the_nearest(
-    attention: SelfAttentionConfig, nearest: str
-) -> None:
-    table = "attention" if isinstance(attention, AttentionConfig) else "self_attention"
-    tables: dict[str, Any] = {table: attention}
-    with pytest.raises(ModelError, match=nearest) as refused:
-        Transformer(dataclasses.replace(CONFIG, **tables), VocabularySizes(20, 20, True))
-    assert f"model.{table}" in str(refused.value) or nearest.startswith("expected")
-
-
-def test_location_has_a_score_for_512_slots() -> None:
-    config = dataclasses.replace(
-        CONFIG, max_source=513, attention=AttentionConfig(score="location")
-    )
-    with pytest.raises(ModelError, match=r"at least model.max_source, 513; .*max_source=512"):
-        Transformer(config, VocabularySizes(20, 20, True))
-
-
-AXES: list[dict[str, Any]] = [
-    {"norm": "post"},
-    {"norm": "post", "embedding_norm": True, "embedding_scale": False, "norm_epsilon": 1e-3},
-    {"position_offset": 2},
-    {"position": "sinusoidal_2017", "position_offset": 1},
-    {"output_transform": True, "activation": "gelu"},
-    *({"activation": name} for name in ACTIVATIONS),
-]
-
-
-@pytest.mark.parametrize("settings", AXES, ids=str)
-def test_axes_of_published_models_decode_and_train_as_all_others(settings: dict[str, Any]) -> None:
-    with torch.no_grad():
-        check_transformer(transformer(**settings))
-    model = transformer(**settings).train()
-    model.log_probs(model.teacher_force(BATCH)).square().sum().backward()
-    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
 @torch.no_grad()

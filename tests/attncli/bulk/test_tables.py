@@ -50,7 +50,7 @@ def test_json_lines_keep_their_fields_and_get_the_result(
 def test_pairs_of_two_fields_are_aligned(tiny_bundle: Path, tmp_path: Path) -> None:
     pair = {"en": "The dog sees\ta house.", "de": "Der Hund sieht ein Haus."}
     (tmp_path / "in").write_text(json.dumps(pair) + "\n")
-    words = ("align", "-m", tiny_bundle)
+    words = ("align", "-m", tiny_bundle, "--reverse-model", tiny_bundle)
     assert bulk(tmp_path / "in", tmp_path / "out", ["en", "de"], *words) == 0
     assert "-" in json.loads((tmp_path / "out").read_text())["links"]
     assert bulk(tmp_path / "in", tmp_path / "out", ["en"], *words) == 2

@@ -19,13 +19,17 @@ from attncli.data.alignments import read_links
 from attncli.data.lines import open_text
 from attncli.data.named_files import named_images, open_images
 from attncli.data.tables import read_content
+from attncli.faithful.divide import PlanOptions
 from attncli.faithful.parse import parse
 from attncli.faithful.place import project_tags
+from attncli.faithful.plan import Plan
+from attncli.faithful.result import Line
 from attncli.faithful.split import split
 from models.core.errors import ModelError
 from models.core.limits import LINE_TAGS
 from models.signals.images import open_image
 from tests.attncli.files import write
+from tests.upper_model import Upper
 
 
 @pytest.fixture(autouse=True)
@@ -74,9 +78,8 @@ def test_tags_are_found_whatever_the_line_has(text: str) -> None:
 
 
 def test_more_tags_than_the_ceiling_are_seen_at_once() -> None:
-    from attncli.faithful.parse import too_many_tags
-
-    assert too_many_tags("<b>" * (LINE_TAGS + 1)) and not too_many_tags("<b>" * LINE_TAGS)
+    line = Line(1, "<b>" * (LINE_TAGS + 1) + "a")
+    assert Plan.of(line, Upper(), PlanOptions(), tags=True).refused
 
 
 @pytest.mark.parametrize("text", ["1000000000 1 1", "1" * 5000 + " 1 1", "0-" + "1" * 5000, "²-0"])

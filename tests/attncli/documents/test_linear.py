@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+import tracemalloc
 from collections.abc import Callable
 from functools import partial
 
@@ -30,11 +31,13 @@ PATTERNS = (  # head, what is repeated, tail
     *("- a\n", "a=b\n", '"a";\n', "{\\i1}"),
 )
 ENDS = {  # whole texts that the signs alone do not make
-    "container": (":", "}\n"),
-    "callout": ("> [!NOTE]" + " ", "x\n"),
-    "address": ("a@.", "@"),
-    "keys": (":a", "\n"),
-    "commas": ("[Script Info]\nFormat: ,", "\n" + "Dialogue: a\n" * 9),
+    "container": ("", ":", "}\n"),
+    "callout": ("> [!NOTE]", " ", "x\n"),
+    "address": ("a@", ".", "@"),
+    "keys": (":", "a", "\n"),
+    "commas": ("[Script Info]\nFormat: ", ",", "\n" + "Dialogue: a\n" * 9),
+    "marks": ("a {", "§", " <b>c</b>"),
+    "escapes": ('"', '\\"', '"\n"a" = "b";'),
 }
 FRAMES = {  # around a text
     "srt": "1\n00:00:01,000 --> 00:00:02,000\nAb {} cd\n",
@@ -90,8 +93,28 @@ def texts(size: int) -> dict[str, str]:
     """Return a text of this length for each pattern, and for each with an end that fails."""
     whole = {sign: sign * (size // len(sign)) for sign in PATTERNS}
     ended = {f"{sign}x": f"{text}x" for sign, text in whole.items() if len(sign) == 1}
-    made = {name: f"{one[:-1]}{one[-1] * size}{end}" for name, (one, end) in ENDS.items()}
+    made = {name: f"{head}{one * size}{end}" for name, (head, one, end) in ENDS.items()}
     return whole | ended | made
+
+
+LARGE = {  # format: documents of about 100,000 characters
+    **{name: [frame.replace("{}", "ab " * 30_000)] for name, frame in FRAMES.items()},
+    "xml": [
+        f"<resources>{'<a>' * 200}{'<b/>' * 25_000}{'</a>' * 200}</resources>",
+        f"<xliff>{'<trans-unit><source>ab</source></trans-unit>' * 2000}</xliff>",
+    ],
+    "json": ['{"' + "k" * 50_000 + '": {' + '"a": 1, ' * 3000 + '"b": "ab"}}'],
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_document_takes_at_most_half_a_kilobyte_for_a_character(name: str) -> None:
+    for content in LARGE[name]:
+        tracemalloc.start()
+        document(name, content)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 500 * len(content)
 
 
 def seconds(read: Callable[[str], object], text: str) -> float:

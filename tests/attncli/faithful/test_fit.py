@@ -20,6 +20,7 @@ from attncli.faithful.fit import Fitting, fitted
         ('Type "exit".', "Tapez « exit.", "Tapez « exit »."),
         ('"No!"', "„Nein!", "„Nein!“"),
         ('"A" and (b)', '"A und (b)', '"A und (b)'),  # another pair is open
+        ("in ‘bold’ style", "im Stil ‘fett'", "im Stil ‘fett’"),
         ('It is 27"', 'Es ist 27"', 'Es ist 27"'),
     ],
 )

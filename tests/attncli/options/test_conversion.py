@@ -11,8 +11,6 @@ import typer.main
 
 from attncli.options.shared import convert_quickly
 
-Kind = Literal["one", "two"]
-
 
 def called(arguments: list[str], *, quickly: bool) -> tuple[int, dict[str, Any]]:
     """Return exit status and values of a command with options of every kind."""
@@ -21,14 +19,13 @@ def called(arguments: list[str], *, quickly: bool) -> tuple[int, dict[str, Any]]
     def command(
         text: Annotated[list[str] | None, typer.Argument()] = None,
         *,
-        file: Annotated[Path | None, typer.Option()] = None,
         files: Annotated[list[Path] | None, typer.Option("--files")] = None,
-        kind: Annotated[Kind, typer.Option()] = "one",
+        kind: Annotated[Literal["one", "two"], typer.Option()] = "one",
         to: Annotated[str, typer.Option(envvar="TO")] = "",
         beam: Annotated[int | None, typer.Option(min=1)] = None,
         wide: Annotated[bool, typer.Option("--wide/--narrow")] = True,
         loud: Annotated[str, typer.Option(callback=lambda value: value.upper())] = "quiet",
-        needed: Annotated[str, typer.Option()],
+        needed: Annotated[Path, typer.Option()],
     ) -> None:
         values = dict(locals())
         seen.update((name, values[name]) for name in values if name != "seen")
@@ -49,7 +46,7 @@ def called(arguments: list[str], *, quickly: bool) -> tuple[int, dict[str, Any]]
     "arguments",
     [
         ["--needed", "x"],
-        ["--needed", "x", "a", "b", "--file", "f", "--files", "g", "--files", "h"],
+        ["--needed", "x", "a", "b", "--files", "g", "--files", "h"],
         ["--needed", "x", "--kind", "two", "--to", "fr", "--beam", "3", "--narrow"],
         ["--needed", "x", "--loud", "word"],
         ["--needed", "x", "--kind", "three"],

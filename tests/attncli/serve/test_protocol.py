@@ -223,10 +223,14 @@ def test_work_without_a_bound_is_refused_before_it_begins(url: str) -> None:
     assert post(url, "/align", **given, translation="Hund " * 6000).status_code == 400
     terms = [[f"{n} {'term ' * 100}", "x"] for n in range(500)]
     assert post(url, **given | {"q": "Hi"}, glossary=terms).status_code == 400
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_BZIP2) as archive:
-        archive.writestr("word/document.xml", b"<w/>" * 9999)
-    assert uploaded(url, "a.docx", content.getvalue()).status_code == 400
+    for more in ({"q": [""] * 100_001}, {"q": "Hi", "a": [[]] * 500_001}):
+        assert post(url, **given | more).status_code == 400
+    for method, tags in ((zipfile.ZIP_BZIP2, 9999), (zipfile.ZIP_DEFLATED, 4_000_001)):
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w", method) as archive:
+            archive.writestr("word/document.xml", b"<w/>" * tags)
+        assert uploaded(url, "a.docx", content.getvalue()).status_code == 400
+    assert uploaded(url, "a.html", b"a" * 6_000_001).status_code == 413
     assert post(url, q="<a " * 3000, format="html", source="en", target="de").status_code == 400
 
 

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from models.attention.base import Attention
 from models.core.config import AttentionConfig
-from models.core.errors import ModelError
 from models.core.registry import names
 from models.core.settings import from_dict
 from models.core.types import Memory
@@ -57,15 +56,6 @@ compositions = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.parametrize("name", sorted(EQUAL_SIZES))
-def test_a_product_of_unequal_sizes_is_refused_in_one_line(name: str) -> None:
-    with pytest.raises(ModelError) as refused:
-        Attention(3, 4, AttentionConfig(score=name))
-    message = str(refused.value)
-    assert f"score '{name}'" in message and "3" in message and "4" in message
-    assert "general" in message and "\n" not in message
-
-
 @compositions
 def test_a_query_with_nothing_in_view_reads_zero(config: AttentionConfig) -> None:
     attention, query, memory = composed(config)
@@ -74,14 +64,6 @@ def test_a_query_with_nothing_in_view_reads_zero(config: AttentionConfig) -> Non
     assert (context[0] == 0).all() and (weights[0] == 0).all() and (weights[1].sum(-1) > 0).all()
     context.sum().backward()
     assert query.grad is not None and query.grad.isfinite().all()
-
-
-@pytest.mark.parametrize("score", ["additive", "general", "dot"])
-def test_keys_of_another_size_are_refused_in_one_line(score: str) -> None:
-    attention = Attention(4, 4, AttentionConfig(score=score))
-    memory = Memory(torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.bool))
-    with pytest.raises(ModelError, match="keys of size 3; expected size 4"):
-        attention.prepare(memory, torch.randn(2, 5, 3))
 
 
 MASK = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])

@@ -15,7 +15,7 @@ from models.core.config import AttentionConfig
 from models.core.registry import find, names
 from models.core.types import Memory
 from tests.models.attention.formulas import Vector, additive, dot, times
-from tests.models.mechanisms import EQUAL_SIZES, refused
+from tests.models.mechanisms import EQUAL_SIZES
 
 QUERY, VALUE = 6, 8
 PARTS = torch.tensor([[0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1]])
@@ -107,25 +107,14 @@ def test_a_combination_computes_its_formula(name: str) -> None:
 @pytest.mark.parametrize("heads", [1, 2])
 @pytest.mark.parametrize("score", ["additive", "general", "scaled_dot", "cosine"])
 @pytest.mark.parametrize("normalise", ["softmax", "sparsemax", "entmax15"])
-def test_rows_alone_equal_the_same_in_a_batch(
+def test_weights_and_values_make_the_context(
     name: str, score: str, heads: int, normalise: str
 ) -> None:
     if score in EQUAL_SIZES and name == "hierarchical" and heads == 1:
         pytest.skip("this score compares query and values directly, which have other sizes here")
-    built = made(name, score=score, heads=heads, normalise=normalise)
-    given, asked = memory(), queries()
-    found = built(asked, built.prepare(given))
+    built, given = made(name, score=score, heads=heads, normalise=normalise), memory()
+    found = built(queries(), built.prepare(given))
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, 3))
-    for row in range(2):
-        own = MASK[row]
-        alone = Memory(
-            given.values[row : row + 1, own],
-            MASK[row : row + 1, own],
-            part=PARTS[row : row + 1, own],
-        )
-        single = built(asked[row : row + 1], built.prepare(alone))
-        torch.testing.assert_close(single.context, found.context[row : row + 1])
-        torch.testing.assert_close(single.weights, found.weights[row : row + 1, :, own])
     values = built.values(given)  # (B, H, S, V)
     each = found.weights.unsqueeze(2) if found.heads is None else found.heads  # (B, T, H, S)
     torch.testing.assert_close(torch.einsum("bths,bhsv->btv", each, values), found.context)
@@ -140,21 +129,3 @@ def test_an_absent_memory_has_no_weight(name: str, normalise: str) -> None:
     assert found.context.isfinite().all()
     assert (found.weights[(PARTS == 1).unsqueeze(1).expand(-1, 3, -1)] == 0).all()
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, 3))
-
-
-@every
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("window", "local_p"),
-        ("coverage", True),
-    ],
-)
-def test_parts_that_need_the_order_of_one_memory_are_refused(
-    name: str, setting: str, value: Any
-) -> None:
-    refused(
-        lambda: made(name, **{setting: value}),
-        f"model.attention.{setting}={str(value).lower()} with several inputs",
-        f"expected model.attention.{setting}=",
-    )

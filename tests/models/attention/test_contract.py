@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,26 +13,21 @@ from torch import Tensor
 from models.attention.base import Attention
 from models.attention.multihead import Heads, attention, repeated
 from models.attention.softmax import grouped
-from models.core.config import AttentionConfig, ModelConfig
+from models.core.config import AttentionConfig
 from models.core.registry import names
-from models.core.settings import from_dict, to_dict
-from models.core.types import AttentionOutput, Batch, Memory, select
-from models.networks.bundle import build
+from models.core.types import AttentionOutput, Memory
 from models.networks.decoder import DecoderOutput
-from models.storage.weights import fill, weights_of
+from tests.models.contracts import check
 from tests.models.mechanisms import (
     BATCH,
     MONOTONIC,
-    SIZES,
     always_sampled,
     close,
     combinations,
-    configured,
     each_kind,
     model_of,
     unsharpened,
 )
-from tests.models.small import VOCABULARY, steps
 
 
 @cache
@@ -63,83 +57,9 @@ def test_weights_are_shares_of_the_real_slots(preset: str, score: str, window: s
 
 
 @each_kind
-@torch.no_grad()
-def test_step_by_step_equals_all_at_once(preset: str, score: str, window: str) -> None:
+def test_steps_rows_alone_stored_models_and_gradients(preset: str, score: str, window: str) -> None:
     for config in combinations(score, window, preset):
-        model = model_of(preset, config)
-        forced = forced_of(preset, config)
-        log_probs, weights = steps(model, BATCH)
-        close(log_probs, model.output(forced.features).log_softmax(-1), config)
-        assert weights is not None and forced.weights is not None
-        close(weights, forced.weights, config)
-
-
-@each_kind
-@torch.no_grad()
-def test_a_sentence_alone_equals_the_same_in_a_batch(preset: str, score: str, window: str) -> None:
-    for config in combinations(score, window, preset):
-        model = model_of(preset, config)
-        together = forced_of(preset, config)
-        slots = int(BATCH.source_mask[0].sum())
-        row = Batch(*(part[:1, :slots] for part in BATCH[:2]), *(part[:1] for part in BATCH[2:5]))
-        alone = model.teacher_force(row, want_weights=True)
-        close(together.features[:1], alone.features, config)
-        assert together.weights is not None and alone.weights is not None
-        close(together.weights[:1, :, :slots], alone.weights, config)
-
-
-@each_kind
-@torch.no_grad()
-def test_hypotheses_that_change_places_take_their_history_along(
-    preset: str, score: str, window: str
-) -> None:
-    """Two hypotheses a sentence; the second is dropped, the first goes on twice, and so on."""
-    for config in combinations(score, window, preset):
-        model = model_of(preset, config)
-        prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
-        rows, said = torch.tensor([0, 0, 1, 1, 2, 2]), torch.empty(6, 0, dtype=torch.long)
-        for moves in ([0, 1, 2, 3, 4, 5], [0, 0, 3, 2, 5, 5], [1, 0, 3, 3, 4, 5]):
-            state = select(state, torch.tensor(moves) if said.shape[1] else rows)
-            said = said[moves]
-            tokens = 4 + (torch.arange(6) * 5 + said.shape[1] * 3) % 20
-            said = torch.cat([said, tokens[:, None]], 1)
-            step = model.step(tokens, state, prepared)
-            state = step.state
-        batch = Batch(BATCH.source[rows], BATCH.source_mask[rows], said, said, said > 0)
-        expected = model.output(model.teacher_force(batch).features[:, -1]).log_softmax(-1)
-        close(step.log_probs, expected, config)
-
-
-@each_kind
-def test_gradients_reach_every_parameter(preset: str, score: str, window: str) -> None:
-    for config in combinations(score, window, preset):
-        torch.manual_seed(3)
-        model = unsharpened(always_sampled(build(configured(preset, config), SIZES)).train())
-        forced = model.teacher_force(BATCH)
-        loss = (model.output(forced.features) * torch.randn(3, 6, VOCABULARY)).sum()
-        if config.read == "hard":
-            assert forced.log_prob is not None and forced.entropy is not None
-            loss = loss + (forced.log_prob * torch.randn(3, 6)).sum() + forced.entropy.sum()
-        loss.backward()
-        for name, parameter in model.named_parameters():
-            grad = parameter.grad
-            assert grad is not None and grad.isfinite().all(), (config, name)
-            assert grad.abs().sum() > 0, (config, name)
-
-
-@each_kind
-def test_what_is_saved_is_what_is_loaded(
-    preset: str, score: str, window: str, tmp_path: Path
-) -> None:
-    for config in combinations(score, window, preset):
-        if config.normalise not in ("softmax", *MONOTONIC):  # others have no parameters
-            continue
-        model = model_of(preset, config)
-        other = build(from_dict(ModelConfig, to_dict(model.config)), SIZES).eval()
-        fill(other, weights_of(model), tmp_path)
-        with torch.no_grad():
-            loaded = other.teacher_force(BATCH, want_weights=True)
-            assert torch.equal(loaded.features, forced_of(preset, config).features), config
+        check(model_of(preset, config), BATCH, config)
 
 
 @pytest.mark.parametrize("score", names("score"))

@@ -19,6 +19,7 @@ from models.core.settings import limits_of
 from models.core.types import AttentionOutput, Batch
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
+from tests.models.contracts import check_alone, check_steps
 from tests.models.mechanisms import (
     BATCH,
     FAMILIES,
@@ -134,17 +135,8 @@ def test_sampled_readings_depend_on_seed_and_step_alone(preset: str, heads: int)
     together = weights_of(model, BATCH)
     torch.manual_seed(2)
     assert torch.equal(together, weights_of(model, BATCH))
-    for row in range(3):
-        slots = int(BATCH.source_mask[row].sum())
-        here = slice(row, row + 1)
-        alone = Batch(*(p[here, :slots] for p in BATCH[:2]), *(p[here] for p in BATCH[2:5]))
-        weights = weights_of(model, alone)
-        assert torch.equal(together[here, :, :slots], weights)
-    prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
-    for t, tokens in enumerate(BATCH.target_in.unbind(1)):
-        step = model.step(tokens, state, prepared, want_weights=True)
-        state = step.state
-        assert step.weights is not None and torch.equal(step.weights, together[:, t])
+    check_alone(model, BATCH)
+    check_steps(model, BATCH)
     others = [weights_of(model.with_read_mode("sample", seed=n), BATCH) for n in range(2, 6)]
     assert any(not torch.equal(other, together) for other in others)
 

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 from torch.nn.functional import elu
 
 from models.attention.mixing import SMALLEST, AverageAttention, LinearAttention
-from models.core.config import ModelConfig, SelfAttentionConfig
+from models.core.config import ModelConfig
 from models.core.registry import names
-from models.networks.bundle import build
 from tests.models.mechanisms import (
-    BATCH,
-    SIZES,
-    TRANSFORMER,
-    check_transformer,
-    refused,
     transformer,
 )
-from tests.models.small import small_config
 
 CONFIG = ModelConfig(embedding=12, heads=3, hidden=16, dropout=0.0)
 every_mixing = pytest.mark.parametrize("name", names("mixing"))
-
-
-@every_mixing
-@torch.no_grad()
-def test_steps_equal_teacher_forcing_and_alone_equals_in_a_batch(name: str) -> None:
-    check_transformer(transformer(mixing=name))
-
-
-@every_mixing
-def test_gradients_reach_every_parameter(name: str) -> None:
-    model = transformer(mixing=name).train()
-    model.teacher_force(BATCH).features.square().sum().backward()
-    for key, parameter in model.named_parameters():
-        if key != "output.bias":
-            assert parameter.grad is not None and parameter.grad.abs().sum() > 0, key
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -78,16 +54,3 @@ def test_the_average_network_equals_its_equations_in_plain_loops() -> None:
 def test_the_encoder_keeps_its_attention_with_the_average_network() -> None:
     one, other = (transformer(mixing=name).encoder for name in ("average", "attention"))
     assert [*one.state_dict()] == [*other.state_dict()]
-
-
-def test_settings_that_a_mixing_cannot_read_are_refused_with_the_nearest() -> None:
-    linear = replace(small_config(TRANSFORMER), mixing="linear")
-    refused(lambda: build(replace(linear, position="alibi"), SIZES), "alibi", "sinusoidal")
-    own = SelfAttentionConfig(score="dot")
-    refused(lambda: build(replace(linear, self_attention=own), SIZES), "its own score", "defaults")
-    labels = replace(small_config("classifier-transformer-small"), mixing="average")
-    refused(lambda: build(labels, SIZES), "average", "attention or linear")
-
-
-def test_heads_that_do_not_divide_the_size_are_refused() -> None:
-    refused(lambda: LinearAttention(replace(CONFIG, heads=5)), "5 attention heads", "model.heads")

@@ -9,12 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention
 from models.attention.multihead import attention
 from models.attention.normalisers import MoChA, Monotonic, expected_stops
 from models.core.config import AttentionConfig
 from models.core.types import Memory
-from tests.models.mechanisms import refused
 
 LENGTHS = (6, 4)
 SLOTS = torch.arange(6)[None] < torch.tensor(LENGTHS)[:, None]  # (B, S)
@@ -127,8 +125,3 @@ def test_a_chunk_of_one_slot_is_hard_monotonic_attention() -> None:
             torch.manual_seed(2)
             found.append(part(query, part.prepare(memory)).weights)
         torch.testing.assert_close(*found)
-
-
-def test_a_null_slot_is_refused() -> None:
-    config = AttentionConfig(score="dot", normalise="monotonic", null_slot=True)
-    refused(lambda: Attention(4, 4, config), "normalise=monotonic", "null_slot=false")

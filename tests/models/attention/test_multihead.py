@@ -9,10 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.multihead import Heads
-from models.attention.multihead import attention as build_heads
 from models.attention.transformer import CrossAttention, SelfAttention
 from models.core.config import AttentionConfig, ModelConfig, SelfAttentionConfig
-from models.core.errors import ModelError
 from models.core.types import Memory
 
 
@@ -97,10 +95,3 @@ def test_recurrent_heads_that_share_equal_heads_with_the_same_keys_and_values() 
     memory, query = Memory(torch.randn(2, 5, 12), torch.ones(2, 5).bool()), torch.randn(2, 3, 8)
     found, expected = (part(query, part.prepare(memory)) for part in (one, all_))
     torch.testing.assert_close(found.context, expected.context)
-
-
-def test_heads_of_keys_that_do_not_divide_the_heads_are_refused_in_one_line() -> None:
-    for own, heads in ((AttentionConfig(heads=4, kv_heads=3), 4), (AttentionConfig(kv_heads=2), 1)):
-        with pytest.raises(ModelError, match=rf"{heads} attention heads.*kv_heads=1") as refused:
-            build_heads(8, 8, own)
-        assert "\n" not in str(refused.value)

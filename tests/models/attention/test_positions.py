@@ -8,31 +8,12 @@ import pytest
 import torch
 
 from models.attention.positions import REACH, Alibi, Learned, Relative, Rotary
-from models.core.config import ModelConfig, SelfAttentionConfig
+from models.core.config import ModelConfig
 from models.core.registry import names
-from tests.models.mechanisms import BATCH, CLOSE, check_transformer, refused, transformer
+from tests.models.mechanisms import transformer
 
 CONFIG = ModelConfig(embedding=12, heads=3, max_source=6)
 every_position = pytest.mark.parametrize("name", names("position"))
-
-
-@every_position
-@pytest.mark.parametrize("score", ["", "cosine", "qk_norm"])
-@torch.no_grad()
-def test_steps_equal_teacher_forcing_and_alone_equals_in_a_batch(name: str, score: str) -> None:
-    check_transformer(transformer(position=name, self_attention=SelfAttentionConfig(score=score)))
-
-
-@every_position
-def test_training_computes_as_evaluation_and_gradients_reach_the_positions(name: str) -> None:
-    model = transformer(position=name)
-    expected = model.teacher_force(BATCH).features
-    found = model.train().teacher_force(BATCH).features
-    torch.testing.assert_close(found, expected, **CLOSE)
-    found.square().sum().backward()
-    grads = {key: p.grad for key, p in model.named_parameters() if "position" in key}
-    assert bool(grads) is (name in ("learned", "relative"))
-    assert all(grad is not None and grad.abs().sum() > 0 for grad in grads.values())
 
 
 @every_position
@@ -78,9 +59,3 @@ def test_learned_positions_after_the_last_share_its_vector() -> None:
     learned = Learned(CONFIG)
     added = learned.added(torch.zeros(1, 3, 12), 4)[0]
     torch.testing.assert_close(added, learned.embedding[[4, 5, 5]].detach())
-
-
-def test_rotary_refuses_scores_that_are_no_products() -> None:
-    own = SelfAttentionConfig(score="additive")
-    facts = ("rotary", "additive", "scaled_dot", "alibi")
-    refused(lambda: transformer(position="rotary", self_attention=own), *facts)

@@ -1,47 +1,192 @@
-"""Combinations that make no sense are refused in one line."""
+"""Settings that make no sense are refused in one line, which leads to settings that work."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import torch
 
-from models.core.config import AttentionConfig, AttentionLossConfig
+from models.attention.base import Attention
+from models.attention.mixing import LinearAttention
+from models.attention.multihead import attention
+from models.core.config import (
+    AttentionConfig,
+    AttentionLossConfig,
+    ImageConfig,
+    ModelConfig,
+    SelfAttentionConfig,
+)
 from models.core.errors import ModelError
-from models.core.registry import names
-from models.core.types import VocabularySizes
+from models.core.registry import find, names
+from models.core.sources import columns_of, vocabulary_sizes
+from models.core.types import Memory
 from models.networks.bundle import build
 from models.networks.losses import AttentionLoss
+from models.storage.presets import PRESETS, model_config
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, hard_model, refused
-from tests.models.small import VOCABULARY, reads_images, small_config
+from tests.models.small import VOCABULARY, small_config
 
 PARTS = ("score", "window", "normalise", "read")
+LABELS = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, labels=3)
+SOFT, SPEECH = "show-attend-tell-soft-nano", "listen-attend-spell-nano"
+HALVED = dataclasses.replace(small_config(SPEECH).audio, halvings=3)
+ONE_TEXT = "multi-source or multi-source-transformer"
 
 
-@pytest.mark.parametrize("preset", FAMILIES)
-@pytest.mark.parametrize(
-    ("settings", "facts"),
-    [
-        ({"heads": 3}, ["3 attention heads", "16"]),
-        ({"heads": 0}, ["0 attention heads"]),
-        ({"window": "local_p", "window_size": 0}, ["window_size = 0", "at least 1"]),
-        ({"window": "local_m", "window_size": 0}, ["window_size = 0", "at least 1"]),
-        ({"read": "hard", "read_decode": "best"}, ["'best'", "argmax"]),
-        *(
-            ({"score": score, "coverage": True}, [score, "additive", "see"])
-            for score in ("dot", "general", "cosine", "location", "ffn", "scaled_dot")
-        ),
-    ],
-)
-def test_what_cannot_work_is_refused_at_construction(
-    preset: str, settings: dict[str, Any], facts: list[str]
+def of(table: str = "attention", **settings: Any) -> dict[str, Any]:
+    """Return settings of a model with a table of attention."""
+    kind = AttentionConfig if table == "attention" else SelfAttentionConfig
+    return {table: kind(**settings)}
+
+
+BUILDS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [  # preset, settings, facts
+    *(
+        row
+        for name in FAMILIES
+        for row in (
+            (name, of(heads=3), ("3 attention heads", "16")),
+            (name, of(heads=0), ("0 attention heads",)),
+            (name, of(window="local_p", window_size=0), ("window_size = 0", "at least 1")),
+            (name, of(read="hard", read_decode="best"), ("'best'", "argmax")),
+            *(
+                (name, of(score=score, coverage=True), (score, "additive", "see"))
+                for score in ("dot", "general", "cosine", "location", "ffn", "scaled_dot")
+            ),
+        )
+    ),
+    (TRANSFORMER, of(heads=2), ("expected model.heads=",)),
+    (TRANSFORMER, of(score="location_aware"), ("model.attention", "score=additive")),
+    (TRANSFORMER, of(score="additive", coverage=True), ("coverage=true for", "coverage=false")),
+    (TRANSFORMER, of(coverage=True), ("coverage=true for", "coverage=false")),
+    (TRANSFORMER, of("self_attention", score="location_aware"), ("self_attention", "additive")),
+    (TRANSFORMER, of("self_attention", normalise="mocha"), ("normalise=softmax",)),
+    (
+        TRANSFORMER,
+        {"max_source": 513, **of(score="location")},
+        ("at least model.max_source, 513", "max_source=512"),
+    ),
+    (
+        TRANSFORMER,
+        {"position": "rotary", **of("self_attention", score="additive")},
+        ("rotary", "additive", "scaled_dot", "alibi"),
+    ),
+    (TRANSFORMER, {"mixing": "linear", "position": "alibi"}, ("alibi", "sinusoidal")),
+    (
+        TRANSFORMER,
+        {"mixing": "linear", **of("self_attention", score="dot")},
+        ("its own score", "defaults"),
+    ),
+    ("classifier-transformer-small", {"mixing": "average"}, ("average", "attention or linear")),
+    ("bilstm-attention-nano", {"encoder_layers": 0}, ("at least 1 for a text model",)),
+    ("adaptive-nano", {"cell": "gru"}, ("model.cell=lstm",)),
+    ("adaptive-nano", of(heads=2), ("model.attention.heads=1",)),
+    ("top-down-nano", {"decoder_layers": 1}, ("decoder_layers = 1", "model.decoder_layers=2")),
+    (SOFT, {"readout": 8}, ("readout = 8", "embeddings of 16")),
+    (SOFT, {"image": dataclasses.replace(LABELS, grid="stem")}, ("labels",)),
+    (SOFT, {"image": dataclasses.replace(LABELS, encoder="small-cnn")}, ("labels",)),
+    (SPEECH, {"audio": HALVED}, ("halvings=3 of 2",)),
+    *(
+        (name, {"inputs": ("source", "draft")}, ("which reads one", ONE_TEXT))
+        for name in (TRANSFORMER, FAMILIES[0], SOFT)
+    ),
+    *(
+        (name, {"copy": kind}, ("two vocabularies", "tokenizer.joint=true"))
+        if model_config(name).family in ("rnnsearch", "luong", "transformer")
+        else (name, {"copy": kind}, (f"family {model_config(name).family}", "rnnsearch, luong"))
+        for kind in names("copy")
+        for name in {one.model["family"]: name for name, one in PRESETS.items()}.values()
+    ),
+]
+
+
+@pytest.mark.parametrize(("preset", "settings", "facts"), BUILDS, ids=range(len(BUILDS)))
+def test_a_model_that_cannot_be_is_refused(
+    preset: str, settings: dict[str, Any], facts: tuple[str, ...]
 ) -> None:
-    config = dataclasses.replace(small_config(preset), attention=AttentionConfig(**settings))
-    refused(lambda: build(config, SIZES), *facts)
+    config = dataclasses.replace(small_config(preset), **settings)
+    sizes = vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, "copy" not in settings)
+    refused(lambda: build(config, sizes), *facts)
+
+
+def combined(name: str, **settings: Any) -> Any:
+    return find("combination", name)(6, 8, AttentionConfig(**settings), 2)
+
+
+def loss(preset: str, **terms: Any) -> AttentionLoss:
+    config = small_config(preset)
+    if terms.get("redundancy"):
+        config = dataclasses.replace(config, pooling="mean", attention=AttentionConfig())
+    return AttentionLoss(AttentionLossConfig(**terms), build(config, SIZES))
+
+
+MEMORY = Memory(torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.bool))
+LOCATION = find("score", "location")(3, 4, AttentionConfig(score="location"))
+MONOTONIC = AttentionConfig(score="dot", normalise="monotonic", null_slot=True)
+PARTS_REFUSED: list[tuple[Callable[[], Any], tuple[str, ...]]] = [
+    *(
+        (lambda s=score: Attention(3, 4, AttentionConfig(score=s)), (f"'{score}'", "general"))
+        for score in names("score")
+        if find("score", score).needs_equal_sizes
+    ),
+    *(
+        (
+            lambda s=score: Attention(4, 4, AttentionConfig(score=s)).prepare(
+                MEMORY, torch.randn(2, 5, 3)
+            ),
+            ("keys of size 3", "expected size 4"),
+        )
+        for score in ("additive", "general", "dot")
+    ),
+    (lambda: Attention(4, 4, MONOTONIC), ("normalise=monotonic", "null_slot=false")),
+    (lambda: attention(8, 8, AttentionConfig(heads=4, kv_heads=3)), ("4 attention", "kv_heads=1")),
+    (lambda: attention(8, 8, AttentionConfig(kv_heads=2)), ("1 attention heads", "kv_heads=1")),
+    (
+        lambda: LinearAttention(ModelConfig(embedding=12, heads=5)),
+        ("5 attention heads", "model.heads"),
+    ),
+    (
+        lambda: LOCATION.prepare(torch.randn(1, 513, 4)),
+        ("513 slots", "at most 512", "positions"),
+    ),
+    *(
+        (
+            lambda n=name, k=key, v=value: combined(n, **{k: v}),
+            (f"{key}={str(value).lower()} with several inputs", f"expected model.attention.{key}="),
+        )
+        for name in names("combination")
+        for key, value in (("window", "local_p"), ("coverage", True))
+    ),
+    *(
+        (lambda i=inputs: columns_of(i), ("model.inputs = ", "two columns or more, texts first"))
+        for inputs in (
+            *(("source",), ("picture:image", "source"), ("a", "a")),
+            *(("source", "b:sound"), ("", "b")),
+        )
+    ),
+    (lambda: loss("seq2seq-nano", coverage="see"), ("without soft attention",)),
+    (lambda: loss("seq2seq-nano", coverage="sea"), ("'sea'", "did you mean see")),
+    (
+        lambda: AttentionLoss(AttentionLossConfig(coverage="see"), hard_model("luong-nano")),
+        ("read 'soft'",),
+    ),
+    *(
+        (
+            lambda n=name: loss(n, redundancy=1.0),
+            ("redundancy=1.0 for family", "a classifier whose pooling"),
+        )
+        for name in ("rnnsearch-nano", "bilstm-attention-nano")
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "facts"), PARTS_REFUSED, ids=range(len(PARTS_REFUSED)))
+def test_a_part_that_cannot_be_is_refused(make: Callable[[], Any], facts: tuple[str, ...]) -> None:
+    refused(make, *facts)
 
 
 def pairs_of_parts() -> Iterator[dict[str, Any]]:
@@ -66,7 +211,7 @@ def test_following_the_refusals_of_a_combination_leads_to_one_that_works(
     config = small_config(preset)
     if preset == "multi-source-nano":
         config = dataclasses.replace(config, inputs=("source", "draft"))
-    sizes = VocabularySizes(0, VOCABULARY, False) if reads_images(preset) else SIZES
+    sizes = vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, True)
     config = dataclasses.replace(config, encoder_layers=1, decoder_layers=1)
     for parts in pairs_of_parts():
         own, built = AttentionConfig(**parts), False
@@ -81,12 +226,3 @@ def test_following_the_refusals_of_a_combination_leads_to_one_that_works(
                 assert getattr(own, mended[1]) != mended[2]
                 nearest: dict[str, Any] = {mended[1]: mended[2]}
                 own = dataclasses.replace(own, **nearest)
-
-
-def test_penalties_that_have_nothing_to_hold_are_refused() -> None:
-    see = AttentionLossConfig(coverage="see")
-    without = build(small_config("seq2seq-nano"), SIZES)
-    refused(lambda: AttentionLoss(see, without), "without soft attention")
-    refused(lambda: AttentionLoss(see, hard_model("luong-nano")), "read 'soft'")
-    unknown = AttentionLossConfig(coverage="sea")
-    refused(lambda: AttentionLoss(unknown, without), "'sea'", "did you mean see")

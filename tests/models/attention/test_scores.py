@@ -15,7 +15,7 @@ from models.core.config import AttentionConfig
 from models.core.numerics import additive_energy, feed_forward_energy
 from models.core.registry import find, names
 from tests.models.attention.formulas import FORMULAS
-from tests.models.mechanisms import BATCH, EQUAL_SIZES, FAMILIES, a_past, model_of, refused
+from tests.models.mechanisms import BATCH, EQUAL_SIZES, FAMILIES, a_past, model_of
 
 
 def test_every_score_has_a_formula() -> None:
@@ -49,12 +49,6 @@ def test_cosine_of_equal_sizes_needs_no_map_and_is_bounded_by_its_sharpness() ->
     torch.testing.assert_close(score(query, score.prepare(values)), 8 * angles)
 
 
-def test_a_source_longer_than_location_has_logits_for_is_refused() -> None:
-    score = find("score", "location")(3, 4, AttentionConfig(score="location"))
-    score.prepare(torch.randn(1, 512, 4))
-    refused(lambda: score.prepare(torch.randn(1, 513, 4)), "513 slots", "at most 512", "positions")
-
-
 ENERGIES: dict[str, tuple[Callable[..., Tensor], list[tuple[int, ...]]]] = {
     "additive": (additive_energy, [(2, 3, 4), (2, 5, 4), (4,)]),
     "with features": (additive_energy, [(2, 3, 4), (2, 5, 4), (4,), (2, 3, 5, 2), (4, 2)]),
@@ -73,12 +67,8 @@ def plain_energy(name: str, query: Tensor, keys: Tensor, energy: Tensor, *more: 
     return hidden @ energy
 
 
-@pytest.mark.parametrize("elements", [1, 80, 2**18])
 @pytest.mark.parametrize("name", ENERGIES)
-def test_energies_and_gradients_are_those_of_the_formula_in_chunks_of_any_size(
-    name: str, elements: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("models.core.numerics.CHUNK_ELEMENTS", elements)
+def test_energies_and_gradients_are_those_of_the_formula(name: str) -> None:
     torch.manual_seed(1)
     compute, shapes = ENERGIES[name]
     inputs = [(3 * torch.randn(shape)).double().requires_grad_() for shape in shapes]

@@ -13,8 +13,8 @@ from models.core.errors import ModelError
 from models.core.registry import names
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
+from models.networks.edgetpu import Cnn
 from models.networks.image_encoder import ImageEncoder, identity, kind_of
-from models.networks.recurrent_encoder import Cnn
 from tests.models.small import IMAGES, small_config
 
 

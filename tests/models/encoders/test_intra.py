@@ -9,15 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.core.config import ModelConfig
 from models.networks.bundle import build
 from models.networks.recurrent_encoder import IntraRecurrence
 from tests.models.mechanisms import BATCH, CLOSE, FAMILIES, SIZES
-from tests.models.small import VOCABULARY, small_config
-
-
-def intra_config(preset: str) -> ModelConfig:
-    return dataclasses.replace(small_config(preset), encoder_layers=2, encoder_attention="intra")
+from tests.models.small import small_config
 
 
 @torch.no_grad()
@@ -43,30 +38,15 @@ def test_intra_attention_is_its_formula_written_out(cell: str) -> None:
 
 @torch.no_grad()
 @pytest.mark.parametrize("preset", [*FAMILIES, "seq2seq-nano"])
-def test_intra_attention_leaves_the_same_memory_alone_and_in_a_batch(preset: str) -> None:
+def test_the_memory_has_the_shape_of_other_recurrent_encoders(preset: str) -> None:
     torch.manual_seed(1)
-    model = build(intra_config(preset), SIZES).eval()
-    plain = build(dataclasses.replace(intra_config(preset), encoder_attention="none"), SIZES)
-    memory = model.encode(BATCH.source, BATCH.source_mask)
-    other = plain.eval().encode(BATCH.source, BATCH.source_mask)
+    config = dataclasses.replace(small_config(preset), encoder_layers=2)
+    model, plain = (
+        build(dataclasses.replace(config, encoder_attention=name), SIZES).eval()
+        for name in ("intra", "none")
+    )
+    memory, other = (one.encode(BATCH.source, BATCH.source_mask) for one in (model, plain))
     assert memory.final is not None and other.final is not None
     assert (memory.values.shape, memory.final.shape) == (other.values.shape, other.final.shape)
-    for row in range(3):
-        slots = int(BATCH.source_mask[row].sum())
-        here = slice(row, row + 1)
-        alone = model.encode(BATCH.source[here, :slots], BATCH.source_mask[here, :slots])
-        assert alone.final is not None
-        torch.testing.assert_close(memory.values[here, :slots], alone.values, **CLOSE)
-        torch.testing.assert_close(memory.final[here], alone.final, **CLOSE)
     size = model.config.hidden  # <-h_1 stands at the end of the final states
     torch.testing.assert_close(memory.final[:, -size:], memory.values[:, 0, size:])
-
-
-@pytest.mark.parametrize("preset", [*FAMILIES, "seq2seq-nano"])
-def test_gradients_reach_every_parameter_of_intra_attention(preset: str) -> None:
-    torch.manual_seed(1)
-    model = build(intra_config(preset), SIZES).train()
-    features = model.teacher_force(BATCH).features
-    (model.output(features) * torch.randn(3, 6, VOCABULARY)).sum().backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name

@@ -19,7 +19,7 @@ from torch import Tensor
 import models
 from models.core.config import ModelConfig
 from models.core.errors import ModelError
-from models.core.types import Batch, VocabularySizes
+from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.captioner import FEWEST, Caption, Captioner, in_parts, words
 from models.engines.translator import Translator
@@ -93,33 +93,17 @@ def test_the_decoder_is_the_papers_formula_in_plain_loops() -> None:
         torch.testing.assert_close(forced.weights[0, t, :4], torch.tensor(alpha), **CLOSE)
 
 
-def gradients(model: EncoderDecoder, batch: Batch) -> dict[str, Tensor | None]:
-    forced = model.train().teacher_force(batch, want_weights=True)
-    loss = (model.output(forced.features) * torch.randn(3, 6, VOCABULARY)).sum()
-    if forced.log_prob is not None and forced.entropy is not None:
-        loss = loss + (forced.log_prob * torch.randn(3, 6)).sum() + forced.entropy.sum()
-    loss.backward()
-    return {name: parameter.grad for name, parameter in model.named_parameters()}
-
-
 @pytest.mark.parametrize("preset", [name for name in PRESETS if reads_images(name)])
-def test_gradients_reach_every_parameter_that_is_not_frozen(preset: str) -> None:
+def test_gradients_reach_the_image_network_unless_it_is_frozen(preset: str) -> None:
     for frozen in (True, False):
-        model = model_of(small_config(preset))
+        model = model_of(small_config(preset)).train()
         encoder = pretrained_encoder(model)
         assert encoder is not None
         (encoder.freeze if frozen else encoder.unfreeze)()
-        for name, grad in gradients(model, IMAGES).items():
-            if frozen and name.startswith("encoder.body."):
-                assert grad is None, name
-            else:
-                assert grad is not None and grad.abs().sum() > 0, name
-
-
-def test_what_cannot_work_is_refused_at_construction() -> None:
-    config = dataclasses.replace(small_config(SOFT), readout=8)
-    with pytest.raises(ModelError, match=r"readout = 8 .* embeddings of 16"):
-        build(config, SIZES)
+        model.log_probs(model.teacher_force(IMAGES)).square().sum().backward()
+        for parameter in encoder.body.parameters():
+            assert (parameter.grad is None) is frozen
+            assert parameter.grad is None or parameter.grad.abs().sum() > 0
 
 
 # a bundle in use
@@ -161,22 +145,6 @@ SEARCHES = [
 ]
 captioners = pytest.mark.parametrize("preset", NANO)
 searches = pytest.mark.parametrize("search", SEARCHES, ids=["beam", "sample"])
-
-
-@captioners
-def test_a_captioner_reads_as_it_was_saved(
-    preset: str, tiny_tokenizer: Tokenizer, tmp_path: Path
-) -> None:
-    bundle = bundle_of(preset, tiny_tokenizer)
-    save(bundle, tmp_path)
-    captioner = models.load(tmp_path)
-    assert isinstance(captioner, Captioner)
-    for one, other in zip(
-        Captioner(bundle).caption(make_images(3), attention=True),
-        captioner.caption(make_images(3), attention=True),
-        strict=True,
-    ):
-        same(one, other)
 
 
 @captioners

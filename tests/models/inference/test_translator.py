@@ -14,7 +14,8 @@ from models import load_translator
 from models.core.errors import ModelError
 from models.core.types import Translation
 from models.core.use_config import SearchConfig
-from models.engines.translator import Translator, translated_by
+from models.engines.terms import translated_by
+from models.engines.translator import Translator
 from models.search.batching import length_batches
 from models.storage.installed import BOX, is_bundle
 from models.text.languages import Glossary, Term

@@ -9,6 +9,7 @@ import pytest
 from attncli.data.grammar import generate
 from models.core.errors import ModelError
 from models.core.use_config import TOKEN_KINDS, TokenizerConfig
+from models.text.own_vocabulary import own_kind
 from models.text.tokenizer import (
     END,
     LabelTokenizer,
@@ -18,7 +19,6 @@ from models.text.tokenizer import (
     train,
     with_new_tokens,
 )
-from models.text.vocabulary import own_kind
 
 TEXTS = [pair.source for pair in generate(80)]
 STRANGE = ["", "  two  spaces ", "Ω ≤ 7\u00a0kg", "naïve zebra"]

@@ -186,6 +186,8 @@ def test_saved_outputs_score_the_same_as_the_model(
     assert other["upper.out"]["scores"] == model["scores"]
     assert other["upper.out"]["by_length"] == model["by_length"]
     assert "seconds" in model and "seconds" not in other["upper.out"]
+    sure = evaluated(attn, "--hypotheses", output, "--confidence", reference)["upper.out"]
+    assert sure["scores"]["BLEU"]["interval"] > 0
 
 
 def test_several_models_are_rows_and_curves(

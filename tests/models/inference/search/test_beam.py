@@ -18,7 +18,7 @@ from models.core.types import Batch, Memory, select
 from models.core.use_config import SearchConfig
 from models.engines.translator import Translator
 from models.networks.encoder_decoder import EncoderDecoder
-from models.search.beam import BLOCK, best, is_done, search
+from models.search.beam import is_done, search
 from models.search.hypotheses import Finished
 from models.search.sampling import sample_tokens
 from models.text.tokenizer import END, NEVER_OUTPUT, START
@@ -302,15 +302,3 @@ def test_a_number_of_outputs_that_cannot_be_is_refused(tiny_translator: Translat
     for config in (SearchConfig(nbest=0), SearchConfig(method="greedy", nbest=3)):
         with pytest.raises(ModelError, match="search.nbest"):
             tiny_translator.translate(["The dog sleeps."], search=config)
-
-
-@pytest.mark.parametrize("vocabulary", [7, BLOCK - 1, BLOCK, 2 * BLOCK + 5, 40 * BLOCK])
-def test_the_best_continuations_are_those_of_a_selection_from_all_tokens(vocabulary: int) -> None:
-    beam, generator = 3, torch.Generator().manual_seed(1)
-    log_probs = torch.randn(20, beam, vocabulary, generator=generator).log_softmax(2)
-    before = torch.randn(20, beam, generator=generator)
-    for count in (1, 2, 6):
-        found = best(before, log_probs, count)
-        sums, places = (log_probs + before[:, :, None]).flatten(1).topk(count)
-        assert torch.equal(found.log_probs, sums)
-        assert torch.equal(found.rows * vocabulary + found.tokens, places)

@@ -130,7 +130,7 @@ def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
     begun: Begun,
 ) -> None:
     reward_loss, model, batch, numbers = begun
-    model.encoder.feature_dropout.rate = 0.5  # type: ignore[union-attr]
+    model.encoder.feature_dropout.p = 0.5  # type: ignore[union-attr]
     memories, say, force = [], reward_loss.decode, model.teacher_force
 
     def said(model: EncoderDecoder, memory: Memory, config: SearchConfig) -> Any:
