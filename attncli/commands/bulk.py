@@ -82,9 +82,10 @@ def bulk(
 ) -> None:
     """Process large inputs in shards, here or on a cluster.
 
-    After `--` follow a task (translate, classify, caption, align) and the options of its command.
-    The output of one file is the file OUT; of folders or several files, a folder OUT with a file
-    for each; of images, one file. Its content is that of the command, in the order of the input.
+    After `--` follow a task (translate, classify, caption, transcribe, align) and the options of
+    its command. The output of one file is the file OUT; of folders or several files, a folder OUT
+    with a file for each; of images, one file. Its content is that of the command, in the order of
+    the input.
     Ray runs the shards: on this machine, or on the cluster that RAY_ADDRESS names.
 
     The results of each shard are stored as they finish, in OUT.bulk/. The same command continues

@@ -53,6 +53,7 @@ class TextTranslator(TrainedModel):
     source_language = ""  # of the texts, if it is known
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
+    config: ModelConfig
     tokenizer_config: TokenizerConfig
     alignment: AlignConfig
 
@@ -64,7 +65,7 @@ class TextTranslator(TrainedModel):
         search: SearchConfig,
         alignment: AlignConfig,
     ) -> None:
-        self._config = config
+        self.config = config
         self.tokenizer = tokenizer
         self.tokenizer_config = tokenizer_config
         self.search = search
@@ -77,11 +78,6 @@ class TextTranslator(TrainedModel):
     def in_torch(self) -> tuple[Any, ...]:
         """Return this model, or the members of this ensemble, as a Translator: with attention."""
         raise NotImplementedError
-
-    @property
-    def config(self) -> ModelConfig:
-        """Configuration of the model."""
-        return self._config
 
     @property
     def max_source_length(self) -> int:
