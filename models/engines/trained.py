@@ -114,12 +114,14 @@ class TorchModel(TrainedModel):
 
     source: ClassVar[str]  # kind of input that it reads
     model: EncoderDecoder
+    config: ModelConfig
     device: torch.device
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         check_source(bundle.model.config.family, self.source)
         self.device = usable_device(device)
         self.model = bundle.model.to(self.device).eval()
+        self.config = self.model.config
         self.tokenizer, self.search = bundle.tokenizer, bundle.search
 
     @classmethod
@@ -135,11 +137,6 @@ class TorchModel(TrainedModel):
     def read_mode(self) -> str:
         """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
         return self.model.read_mode
-
-    @property
-    def config(self) -> ModelConfig:
-        """Configuration of the model."""
-        return self.model.config
 
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
         """Return this model with another read mode of its hard attention; the weights are shared.
