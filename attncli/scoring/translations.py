@@ -213,18 +213,12 @@ def _resampled(
     signatures, found = PairedTest(named, by_name, test_set.references, "bs", RESAMPLES)()
     columns = []
     for name, signature in signatures.items():
-        results = [one for one in found[name] if isinstance(one, Result)]
-        same = [one is not results[0] and one.score == results[0].score for one in results]
+        first, *others = (one for one in found[name] if isinstance(one, Result))
+        values = [None, *(1.0 if one.score == first.score else one.p_value for one in others)]
         columns.append(
             [
-                MetricScore(
-                    name,
-                    one.score,
-                    str(signature),
-                    interval=one.ci and float(one.ci),  # JSON knows no float32
-                    p_value=1.0 if equal else one.p_value,
-                )
-                for one, equal in zip(results, same, strict=True)
+                MetricScore(name, float(one.score), str(signature), float(one.ci or 0), value)
+                for one, value in zip((first, *others), values, strict=True)
             ]
         )
     return list(zip(*columns, strict=True))

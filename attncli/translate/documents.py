@@ -221,8 +221,8 @@ def decoded(content: bytes, format: str = "") -> tuple[str, str]:
         name = named[1].decode()
         with suppress(LookupError, UnicodeError):
             is_known = codecs.lookup(name).name not in OF_NAMES
-            if is_known and is_unicode(text := content.decode(name)):
-                return text, name
+            if is_known and is_unicode(named_text := content.decode(name)):
+                return named_text, name
     encoding = UTF_16.get(content[:2], UTF_8)
     try:
         return content.decode(encoding), encoding

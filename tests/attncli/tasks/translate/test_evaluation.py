@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from pathlib import Path
 from typing import Any, get_args
@@ -123,7 +124,7 @@ def test_intervals_and_comparison_with_the_first_system() -> None:
     signatures, expected = PairedTest(named, metrics, test_set.references, "bs", 1000)()
     first, same, other = scoring.score(systems, test_set, Scoring(confidence=True))
     alone = scoring.score(systems[:1], test_set, Scoring(confidence=True))[0]
-    assert first == alone
+    assert first == alone and json.dumps([first, same, other])
     assert first[0].interval is not None and first[0].interval > 0
     assert (first[0].p_value, same[0].p_value) == (None, 1.0)
     assert other[0].p_value is not None and other[0].p_value < 0.05
