@@ -12,7 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attncli.data.alignments import WordLinks, target_weights, token_links, with_end_mark
+from attncli.data.alignments import WordLinks, token_links, with_end_mark
+from attncli.data.examples import target_weights
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Progress
 from models.alignment.align import align

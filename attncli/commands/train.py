@@ -148,7 +148,7 @@ def _dry_run(config: RunConfig, device: str) -> None:
         console.warn(warning)
 
 
-def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) -> None:
+def _show_use(source: type[TrainingSource], languages: tuple[str, ...], folder: Path) -> None:
     """Say where the samples of a finished run are, and how its model is used."""
     page, place = RunFolder(folder).samples / "index.html", shlex.quote(str(folder))
     if page.exists():
@@ -170,7 +170,7 @@ def _example(folder: Path) -> str:
 
 
 def default_folder(
-    source: TrainingSource, data: DataConfig, languages: tuple[str, ...], preset: str
+    source: type[TrainingSource], data: DataConfig, languages: tuple[str, ...], preset: str
 ) -> Path:
     """Return the folder of a run without `--output`. languages: of a multilingual tokenizer."""
     if getattr(data, "corpora", ()):

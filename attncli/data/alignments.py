@@ -308,20 +308,6 @@ def linked(links: WordLinks, source: np.ndarray, target: np.ndarray) -> np.ndarr
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def target_weights(pairs: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
-    """Return weights (B, T, S) from the token links of pairs; the linked tokens of a row share it.
-
-    shape: T target tokens and S source tokens.
-    """
-    import numpy as np
-
-    table = np.zeros((len(pairs), *shape), np.float32)
-    for number, links in enumerate(pairs):
-        source, target = links.T
-        table[number, target, source] = 1
-    return table / np.maximum(table.sum(-1, keepdims=True), 1)
-
-
 def with_end_mark(weights: Tensor, batch: Batch) -> Tensor:
     """Return target weights (B, T, S) that link tokens without links to the source's end mark.
 

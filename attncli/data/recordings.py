@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncli.data.batching import Examples
+from attncli.data.examples import Examples
 from attncli.data.lines import open_text
 from attncli.data.tokens import Side, SideWriter
 from models.core.config import HOP, AudioConfig
@@ -183,11 +183,6 @@ class SoundExamples(Examples):
                 found.append(order[:count].tolist())
                 order = order[count:]
         return found
-
-    @property
-    def count(self) -> int:
-        """Number of examples in this epoch."""
-        return len(self.joined)
 
     @cached_property
     def ids(self) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Tokenised sentence pairs on disk, memory-mapped, so that memory does not limit their number.
+"""Columns of token ids on disk, memory-mapped, so that memory does not limit their number.
 
 A side is two files: `.ids`, the ids of all sentences one after another, two bytes each (four bytes
 from 65,536 tokens on), and `.offsets`, the position of each sentence.
@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncli.data.batching import Examples
+from attncli.data.examples import Table
 from models.core.errors import ModelError
 from models.core.files import write_errors
-from models.core.types import Batch
-from models.search.batching import teacher_forcing_batch, windows
+from models.search.batching import windows
 from models.text.tokenizer import PAD, Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+CHUNK = 10_000  # pairs encoded at a time
 
 
 @dataclass(frozen=True)
@@ -45,43 +46,16 @@ class Side:
         """Length of every sentence in tokens, (N,)."""
         return np.diff(self.offsets)
 
-    def lengths_of(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the lengths (n,) of some sentences in tokens."""
-        return self.offsets[numbers + 1] - self.offsets[numbers]
-
     def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return the ids (B, T) of some sentences, and their mask (B, T)."""
-
         import torch
 
-        lengths = self.lengths_of(numbers)
+        lengths = self.offsets[numbers + 1] - self.offsets[numbers]
         ids = np.full((len(numbers), int(lengths.max())), PAD, np.int64)
         columns = np.arange(ids.shape[1])
         mask = columns < lengths[:, None]  # (B, T)
         ids[mask] = self.ids[(self.offsets[numbers][:, None] + columns)[mask]]
         return torch.from_numpy(ids), torch.from_numpy(mask)
-
-
-@dataclass(frozen=True)
-class TokenPairs(Examples):
-    """A tokenised parallel corpus."""
-
-    source: Side
-    target: Side
-
-    @property
-    def count(self) -> int:
-        """Number of sentence pairs."""
-        return len(self.source)
-
-    @property
-    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (N,) of every source and of every target, in tokens."""
-        return self.source.lengths, self.target.lengths
-
-    def batch(self, numbers: np.ndarray) -> Batch:
-        """Return the padded batch of some pairs."""
-        return teacher_forcing_batch(*self.source.padded(numbers), *self.target.padded(numbers))
 
 
 class Dropped(NamedTuple):
@@ -91,12 +65,13 @@ class Dropped(NamedTuple):
     long: int
 
 
-def read_pairs(folder: Path) -> TokenPairs:
-    """Return the memory-mapped corpus that `write_pairs` wrote.
+def read_pairs(folder: Path) -> Table:
+    """Return the memory-mapped corpus that `write_pairs` wrote, with its links if it has some.
 
     Raises OSError or ValueError if a file is missing or damaged.
     """
-    return TokenPairs(read_side(folder, "source"), read_side(folder, "target"))
+    links = read_side(folder, "links") if (folder / "links.ids").exists() else None
+    return Table(read_side(folder, "source"), read_side(folder, "target"), links=links)
 
 
 def read_side(folder: Path, side: str) -> Side:
@@ -109,9 +84,6 @@ def read_side(folder: Path, side: str) -> Side:
     if kind is None:
         raise ValueError(f"{path.name} does not have the size given by its offsets")
     return Side(np.memmap(path, dtype=kind, mode="r"), offsets)
-
-
-CHUNK = 10_000  # pairs encoded at a time
 
 
 def write_pairs(
@@ -130,12 +102,17 @@ def write_pairs(
     for messages. advance: receives the number of pairs done. take_kept: receives, chunk by chunk,
     which pairs are written, (N,). Raises ModelError if no pair is written.
     """
+    import torch
+
+    threads = torch.get_num_threads()
     kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
     with write_errors(folder):
         source, target = (SideWriter(folder, side, kind) for side in ("source", "target"))
         empty = long = done = 0
         for chunk in windows(pairs, CHUNK):
-            sources, targets = _encoded(chunk, tokenizer)
+            texts = map(list, zip(*chunk, strict=True))
+            sources = tokenizer.encode_sources(next(texts), threads)
+            targets = tokenizer.encode_targets(next(texts), threads)
             sizes = np.array([[*map(len, sources)], [*map(len, targets)]])  # (2, N)
             is_empty = sizes.min(0) <= tokenizer.empty
             is_long = ~is_empty & (sizes.max(0) > max_length)
@@ -150,32 +127,18 @@ def write_pairs(
         target.close()
     dropped = Dropped(empty, long)
     if sum(dropped) == done:
-        raise _no_pairs(name, dropped, max_length)
+        raise ModelError(
+            f"no usable pair in {name}: {empty:,} have an empty side, "
+            f"{long:,} are longer than {max_length:,} tokens",
+            "text of that length on both sides",
+            "raise data.max_length and model.max_source" if long else "",
+        )
     return dropped
-
-
-def _no_pairs(name: str, dropped: Dropped, longest: int) -> ModelError:
-    return ModelError(
-        f"no usable pair in {name}: {dropped.empty:,} have an empty side, "
-        f"{dropped.long:,} are longer than {longest:,} tokens",
-        "text of that length on both sides",
-        "raise data.max_length and model.max_source" if dropped.long else "",
-    )
 
 
 def id_type(pieces: int) -> np.dtype:
     """Return the integer type of the ids of a vocabulary of this size."""
     return np.dtype("<u4" if pieces > 2**16 else "<u2")
-
-
-def _encoded(
-    chunk: list[tuple[str, str]], tokenizer: Tokenizer
-) -> tuple[list[list[int]], list[list[int]]]:
-    import torch
-
-    sources, targets = map(list, zip(*chunk, strict=True))
-    threads = torch.get_num_threads()
-    return tokenizer.encode_sources(sources, threads), tokenizer.encode_targets(targets, threads)
 
 
 class SideWriter:

@@ -80,7 +80,7 @@ def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> Tables:
     source = training_source(values["model"]["family"])
     given = {text.partition("=")[0].strip() for text in assignments}
     given |= {f"train.{name}" for name in _table(values, "train")}
-    data = from_dict(source.data, values["data"], where="data")
+    data = from_dict(source.table, values["data"], where="data")
     count = COUNTED
     with suppress(ModelError):  # of a file that cannot be read; the run reports it
         count = source.count(data, COUNTED)

@@ -1,8 +1,8 @@
-"""Events of a training, and its interfaces."""
+"""Events of a training, yielded by its job, and its interfaces. Nothing here imports torch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from models.core.use_config import PrepareConfig
@@ -11,17 +11,12 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from attncli.data.batching import Examples
+    from attncli.data.examples import Examples
     from attncli.data.tokens import Dropped
-    from attncli.task.panels import ShownExample
-    from attncli.training.settings.config import TrainConfig
-    from models.core.config import ModelConfig
+    from attncli.training.dev import DevSet
     from models.core.types import Batch
-    from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
-
-# Events of a run, yielded by its job. Nothing here imports torch.
 
 
 class Started(NamedTuple):
@@ -147,44 +142,6 @@ class Interrupted(Exception):
 Progress = Callable[[str, float, float], None]  # receives a label, the amount done, the total
 Report = Callable[[float], None]  # receives the share done; raises Interrupted to stop the work
 Groups = list[dict[str, Any]]  # each with "params" and their "share" of the scheduled learning rate
-
-
-class DevSet(Protocol):
-    """Examples that are decoded and scored during training."""
-
-    def __len__(self) -> int:
-        """Return the number of sources."""
-
-    def default_metric(self) -> str:
-        """Return the metric for train.metric = auto."""
-
-    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
-        """Return the number of sources that are too long for the model."""
-
-    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevSet:
-        """Return the set with features of the model's current encoder; call this first.
-
-        Text needs no encoding in advance: the set itself.
-        """
-        return self
-
-    def some(self, numbers: list[int]) -> DevSet:
-        """Return the set with the sources of these numbers only; they increase."""
-
-    def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
-        """Yield the batches for the loss, on the model's device."""
-
-    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
-        """Return the output for each source, found by the bundle's search."""
-
-    def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """Return the scores of outputs against the references, and the loss."""
-
-    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
-        """Return at most `count` examples, always the same, with the outputs of the model.
-
-        One of them has an attention map, if the model has attention.
-        """
 
 
 class RewardLossOutput(NamedTuple):

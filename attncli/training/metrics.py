@@ -11,11 +11,12 @@ from attncli.scoring.caption_metrics import rouge_l, rouge_words
 from attncli.scoring.sequences import error_rate
 from attncli.scoring.translations import Scoring, sacrebleu_tokens
 from attncli.scoring.translations import metrics as sacrebleu_metrics
-from attncli.training.interfaces import DevSet, Report, Scores
+from attncli.training.interfaces import Report, Scores
 from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 
 if TYPE_CHECKING:
+    from attncli.training.dev import DevSet
     from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer

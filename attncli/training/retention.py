@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from attncli.training.dev import DevSet
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import Compared, DevSet, Report, ScoreChange
+from attncli.training.interfaces import Compared, Report, ScoreChange
 from attncli.training.log import read_log
 from attncli.training.metrics import evaluate, value_of
 from attncli.training.run import Run
-from attncli.training.settings.config import RunConfig
 from models.networks.bundle import read
 from models.storage.weights import bundle_weights
 
@@ -40,9 +40,9 @@ def compared(run: Run, report: Report) -> Compared | None:
     return found
 
 
-def is_compared(folder: RunFolder, config: RunConfig) -> bool:
+def is_compared(folder: RunFolder, start_from: str) -> bool:
     """Return False for a finished run that was interrupted before its comparison."""
-    if not config.start_from or folder.is_pruned:
+    if not start_from or folder.is_pruned:
         return True
     return any(record["event"] == "compared" for record in read_log(folder.log))
 

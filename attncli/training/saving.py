@@ -153,8 +153,7 @@ def choose_head(run: Run) -> None:
     decoder, dev = run.state.model.decoder, run.data.dev
     several = decoder.attends and math.prod(decoder.attention_shape) > 1
     if dev is not None and several and run.kept.settings == AlignConfig():
-        source = training_source(run.config.model.family)
-        source.store_head(run.folder.path, dev, device=str(run.device))
+        dev.store_head(run.folder.path, str(run.device))
 
 
 def draw_curves(run: Run) -> None:

@@ -96,12 +96,12 @@ def _absolute(path: str) -> str:
 
 def data_class(family: str) -> type[DataConfig]:
     """Return the class of the table [data] of a family; ModelError if the family is unknown."""
-    found: type[DataConfig] = resolve_name(TRAINING[source_name(family)]).data
+    found: type[DataConfig] = resolve_name(TRAINING[source_name(family)]).table
     return found
 
 
 def _usual_data() -> DataConfig:
-    found: DataConfig = resolve_name(TRAINING[DEFAULT_SOURCE]).data()
+    found: DataConfig = resolve_name(TRAINING[DEFAULT_SOURCE]).table()
     return found
 
 
@@ -289,7 +289,7 @@ class RunConfig:
     @classmethod
     def kinds(cls) -> list[RunConfig]:
         """Return the defaults with the table [data] of each kind of input."""
-        return [cls(data=resolve_name(place).data()) for place in TRAINING.values()]
+        return [cls(data=resolve_name(place).table()) for place in TRAINING.values()]
 
 
 def read_run_config(values: Mapping[str, Any]) -> RunConfig:
