@@ -15,7 +15,6 @@ from attncli.jobs.compare import check_all
 from attncli.jobs.variants import find
 from attncli.shell import app
 from attncli.training.configuration import run_config
-from models.core.errors import ModelError
 from models.networks.bundle import read
 from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.training.small import after
@@ -140,27 +139,8 @@ def test_names_of_parts_and_networks_are_settings_of_a_captioner() -> None:
     assert (
         find("model.image.encoder=resnet50+model.image.size=96", base).config.model.image.size == 96
     )
-    for wrong in ("unknown variant 'none'", "unknown variant 'torchvision'", "variant mean "):
-        with pytest.raises(ModelError, match=wrong):
-            find(wrong.split()[-1].strip("'"), base)
     hard = find("hard", run_config("captioner-transformer-nano")).config.model
     assert hard.attention.read == "hard"
-
-
-@pytest.mark.parametrize(
-    "options, said",
-    [
-        (["--test", "a.tsv"], "needs --train, --captions, --labels or --transcripts"),
-        (["--captions", "a.tsv", "--labels", "b.tsv"], "cannot be combined with --captions"),
-        (["--captions", "a.tsv", "--test", "a.tsv", "b.tsv"], "2 files with --captions"),
-        (
-            ["--captions", "a.tsv", "--start-from", "grammar-en-de"],
-            "grammar-en-de is compared by translations, the files by captions",
-        ),
-    ],
-)
-def test_options_of_two_kinds_are_refused(options: list[str], said: str, attn: Attn) -> None:
-    assert said in " ".join(attn("models", "compare", "soft", *options, status=2).err.split())
 
 
 def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(

@@ -34,30 +34,9 @@ from tests.attncli.training.small import (
     Texts,
     after,
     assert_same,
-    assert_stops_change_nothing,
     run,
     small_config,
 )
-
-VARIANTS = {  # preset and settings
-    "ema": "transformer-nano train.ema=0.9 train.average=3 train.evaluate_every=4 "
-    "train.metric=bleu",
-    "shards": "transformer-nano train.shards=2 train.evaluate_every=0 train.optimiser=muon "
-    "train.average=2",
-    "bf16": "transformer-nano train.precision=bf16",
-    "plateau": "rnnsearch-nano train.schedule=plateau train.plateau_patience=1 train.lr=0.05 "
-    "train.evaluate_every=2 train.metric=loss train.optimiser=rmsprop train.steps=10",
-    "patience": "luong-nano train.patience=2 train.evaluate_every=1 train.steps=0 "
-    "train.optimiser=muon train.lr=0.3",
-}
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
-    variant: str, texts: Texts, tmp_path: Path
-) -> None:
-    preset, *changes = VARIANTS[variant].split()
-    assert_stops_change_nothing(small_config(texts, *changes, preset=preset), tmp_path)
 
 
 def test_every_part_is_asked_whether_to_stop(texts: Texts, tmp_path: Path) -> None:
@@ -147,7 +126,7 @@ def test_a_dev_set_has_several_references(texts: Texts, tmp_path: Path) -> None:
     many = tmp_path / "many.tsv"
     many.write_text("".join(f"{line}\tein ganz anderer Satz\n" for line in lines), "utf-8")
     dev = read_texts([many])
-    assert len(dev.references) == 2
+    assert {len(texts) for texts in dev.references} == {2}
     outputs = [line.split("\t")[1] for line in lines]
     assert dev.scores(1.0, outputs, small_config(texts).train).bleu == pytest.approx(100)
 

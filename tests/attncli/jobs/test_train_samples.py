@@ -17,6 +17,7 @@ from attncli.training.saving import (
 from attncli.translate.dev import DevTexts
 from models.networks.bundle import Bundle
 from tests.attncli.labels import write_toy
+from tests.attncli.training.kinds import of_corpora
 from tests.attncli.training.small import (
     TINY,
     Texts,
@@ -27,7 +28,6 @@ from tests.attncli.training.small import (
 )
 from tests.attncli.training.small_captions import small_config as captioner_config
 from tests.attncli.training.small_captions import write_images
-from tests.attncli.training.test_multilingual import config_of
 
 SAMPLES = ("train.samples=3", "train.steps=9", "train.evaluate_every=4")
 
@@ -124,7 +124,7 @@ def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
 
 
 def test_every_direction_of_a_multilingual_model_is_shown(tmp_path: Path) -> None:
-    run(config_of(tmp_path, *SAMPLES, "train.samples=8"), tmp_path / "run")
+    run(of_corpora(tmp_path, *SAMPLES, "train.samples=8"), tmp_path / "run")
     [*_, last] = read_evaluations(tmp_path / "run" / "samples")
     words = {*" ".join(sample.reference for sample in last.samples).lower().split()}
     assert words & {"der", "die", "das"} and "the" in words

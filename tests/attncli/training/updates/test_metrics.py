@@ -52,7 +52,7 @@ def test_training_and_evaluation_count_the_same_tokens() -> None:
     rates = []
     for name in ("13a", "none"):
         config = TrainConfig(metric="error_rate", bleu_tokenizer=name)
-        dev = DevTexts(["x", "y"], [references])
+        dev = DevTexts(["x", "y"], [[text] for text in references])
         rate = dev.scores(1.0, outputs, config).error_rate
         (found,) = score(
             [System("one", outputs)], EvaluationSet([], [references]), Scoring(tokenize=name)
