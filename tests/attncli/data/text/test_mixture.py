@@ -47,8 +47,8 @@ def mixed(
     for name, texts in (("en-de", sides), ("de-en", turned)):
         folder = tmp_path_factory.mktemp(name)
         write_pairs(texts, tokenizer, folder, max_length=200)
-        pairs = [read_side(folder, side) for side in ("source", "target")]
-        directions.append(Direction(name, *pairs, (tokenizer.language_id(name[3:]),)))
+        source, target = (read_side(folder, side) for side in ("source", "target"))
+        directions.append(Direction(name, source, target, (tokenizer.language_id(name[3:]),)))
 
     def mix(epoch: int = 0, **settings: Any) -> Mixture:
         return Mixture.of(directions, tokenizer, Variation(**settings)).at(epoch)
