@@ -14,18 +14,8 @@ from attncli.data.corpus import SEED, described
 from attncli.data.embedded import as_table
 from attncli.data.grammar import split_tenses
 from attncli.data.tables import LabelledText, check_order, read_labelled
-from attncli.data.tokens import Dropped, read_pairs
 from attncli.training.interfaces import Data, Progress
-from attncli.training.prepared import (
-    PairTable,
-    learn_side,
-    prepare_folder,
-    read_made,
-    reading,
-    write_made,
-    write_tables,
-    write_vocabulary,
-)
+from attncli.training.prepared import PairTable, learn_side, load_table, write_vocabulary
 from attncli.training.settings.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError
@@ -133,16 +123,9 @@ class LabelTraining(TrainingSource):
             learned = partial(learn, texts, labels, self.tokenizer)
             return write_vocabulary(part, self, learned, progress)
 
-        def make(part: Path) -> None:
-            read = partial(map, lambda row: row[::-1], train)
-            tables = [PairTable(data.labels, read, self.longest)]
-            seed = self.train.seed
-            [dropped] = write_tables(tables, part, seed, progress, learn=vocabulary)
-            write_made(part, dropped._asdict())
-
-        prepare_folder(place, make)
-        with reading(f"the tokenised pairs in {place} are"):
-            pairs, dropped = read_pairs(place), Dropped(**read_made(place))
+        read = partial(map, lambda row: row[::-1], train)
+        table = PairTable(data.labels, read, self.longest)
+        pairs, dropped = load_table(self, table, place, progress, learn=vocabulary)
         found, notes = dev_labels(dev) if dev else None, unlearned_labels(train, dev)
         return Data(read_tokenizer(place), pairs, dropped, found, notes=notes, remarks=remarks)
 
@@ -150,11 +133,11 @@ class LabelTraining(TrainingSource):
 def unlearned_labels(train: Sequence[LabelledText], dev: Sequence[LabelledText]) -> tuple[str, ...]:
     """Return a warning that names a dev label without an example to learn from."""
     unknown = sorted({row.label for row in dev} - {row.label for row in train})
+    if not unknown:
+        return ()
     more = f" and {len(unknown) - 1:,} more" if unknown[1:] else ""
     return (
-        (f"label {unknown[0]!r}{more} of the dev set has no training example: it is never right",)
-        if unknown
-        else ()
+        f"label {unknown[0]!r}{more} of the dev set has no training example: it is never right",
     )
 
 

@@ -16,7 +16,12 @@ from attncli.training.configuration import (
 )
 from attncli.training.fitting import COUNTED, Tables, fine_tuning, measured, new_weights
 from attncli.training.folder import RunFolder, read_config
-from attncli.training.settings.config import DataConfig, RunConfig, read_run_config
+from attncli.training.settings.config import (
+    DataConfig,
+    RunConfig,
+    absolute_path,
+    read_run_config,
+)
 from attncli.training.settings.corpora import CorpusConfig, languages_of
 from attncli.training.settings.toml import read_toml
 from attncli.training.sources import find_training_source, named_kind, training_source
@@ -54,7 +59,10 @@ def settings(
     A file of captions with splits is also the dev set if no other is named.
     """
     assignments = list(assignments)
-    values = _tables([path for path in files if path.suffix == ".toml"])
+    toml = [path for path in files if path.suffix == ".toml"]
+    if len(toml) > 1:
+        raise ModelError(f"{len(toml)} TOML files, {' and '.join(map(str, toml))}", "one")
+    values = read_toml(toml[0]) if toml else {}
     named: dict[str, Any] = {
         "train": [str(path) for path in files if path.suffix != ".toml"],
         "dev": [str(path) for path in dev],
@@ -172,14 +180,6 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
 
 
-def _tables(files: list[Path]) -> dict[str, Any]:
-    if not files:
-        return {}
-    if len(files) > 1:
-        raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
-    return read_toml(files[0])
-
-
 def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
     table = values.get(name, {})
     if not isinstance(table, dict):
@@ -212,14 +212,14 @@ def absolute(config: RunConfig) -> RunConfig:
     """Return the settings with absolute paths, and with what the named files imply."""
     image, start = config.model.image, config.start_from
     if image.weights not in ("DEFAULT", "none"):
-        image = replace(image, weights=_absolute(image.weights))
-    attention, vectors = config.train.attention, tuple(map(_absolute, config.model.vectors))
+        image = replace(image, weights=absolute_path(image.weights))
+    attention, vectors = config.train.attention, tuple(map(absolute_path, config.model.vectors))
     if getattr(config.data, "links", "") and not attention.regions:
         attention = replace(attention, regions=GUIDED)
     return replace(
         config,
         train=replace(config.train, attention=attention),
-        start_from=_absolute(start),
+        start_from=absolute_path(start),
         data=config.data.absolute(),
         model=replace(config.model, image=image, vectors=vectors),
         tokenizer=_own_vocabulary(config.tokenizer, start),
@@ -231,7 +231,7 @@ def _own_vocabulary(tokenizer: TokenizerConfig, start: str) -> TokenizerConfig:
 
     That of an initial model keeps its kinds.
     """
-    files = tuple(map(_absolute, tokenizer.model))
+    files = tuple(map(absolute_path, tokenizer.model))
     if start or not files:
         return replace(tokenizer, model=files)
     if tokenizer.size:
@@ -239,7 +239,3 @@ def _own_vocabulary(tokenizer: TokenizerConfig, start: str) -> TokenizerConfig:
     kinds = [own_kind(Path(path), tokenizer.kind) for path in files]
     target = kinds[-1] if kinds[-1] != kinds[0] else ""
     return replace(tokenizer, model=files, kind=kinds[0], target_kind=target)
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).absolute()) if path else ""

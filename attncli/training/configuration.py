@@ -134,18 +134,11 @@ def start_advice(image: ImageConfig, start_from: str) -> tuple[str, ...]:
     )
 
 
-# The initial model of a run: new weights, or those of a trained model (`--start-from MODEL`).
-#
-# Uses of a trained model: fine-tuning on another domain, hard attention after soft, unfreezing an
-# image network, rewards after likelihood.
-
-
 TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 
 
 def check_buildable(config: RunConfig) -> None:
     """Raise the ModelError that building the model and loss would raise; allocate no weights."""
-
     import torch
 
     from models.networks.bundle import build
@@ -169,7 +162,6 @@ def check_buildable(config: RunConfig) -> None:
 
 def check_initial_model(start_from: str, config: ModelConfig, tokenizer: TokenizerConfig) -> None:
     """Raise ModelError for settings that do not fit the initial model, before data are read."""
-
     import torch
 
     from models.networks.bundle import build
@@ -208,7 +200,6 @@ def weights_hash(folder: Path) -> str:
 
 def load_initial_weights(model: EncoderDecoder, start_from: str, tokenizer: Tokenizer) -> None:
     """Fill a new model with the initial weights: of a trained model, or of a pretrained encoder."""
-
     from models.networks.image_encoder import pretrained_encoder
     from models.storage.weights import fill_from
 
@@ -229,7 +220,6 @@ def load_vectors(model: EncoderDecoder, paths: Sequence[str], tokenizer: Tokeniz
     paths: one file for both sides, or one for each. Raises ConfigurationError for vectors of
     another size than the embeddings.
     """
-
     import torch
 
     from models.attention.layers import Embedding
@@ -266,7 +256,6 @@ def load_initial_encoder(encoder: ImageEncoder, start_from: str, name: str) -> N
 
     name: of the encoder in the model, such as encoder.image.
     """
-
     from torch import nn
 
     from models.storage.weights import fill_from

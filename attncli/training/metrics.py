@@ -105,9 +105,6 @@ def metric_for(references: Sequence[str]) -> str:
     return "exact" if sum(short) > len(short) / 2 else "bleu"
 
 
-# Evaluation on the dev set, divided among the processes of a run.
-
-
 def evaluate(
     bundle: Bundle,
     dev: DevSet,
@@ -115,7 +112,7 @@ def evaluate(
     report: Report = lambda share: None,
     processes: Processes = ALONE,
 ) -> Scores:
-    """Return the scores of the bundle's weights; all processes call this."""
+    """Return the scores of the bundle's weights; all processes call this, and share the work."""
     dev = dev.encoded_by(bundle.model, report)
     loss = dev_loss(bundle.model, bundle.tokenizer, dev, report, processes)
     if config.metric == "loss":
@@ -138,7 +135,6 @@ def dev_loss(
     processes: Processes = ALONE,
 ) -> float:
     """Return the negative log-likelihood per target token, in nats, without label smoothing."""
-
     import torch
 
     from models.networks.losses import sequence_loss

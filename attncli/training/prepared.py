@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attncli.data.tokens import Dropped, write_pairs
+from attncli.data.examples import Table
+from attncli.data.tokens import Dropped, read_pairs, write_pairs
 from attncli.faithful.checks import are_faithful
 from attncli.terminal import console
 from attncli.terminal.messages import counted
@@ -155,6 +156,27 @@ def write_tables(
         finish(place, tokenizer, np.concatenate(kept))
         dropped.append(found)
     return dropped
+
+
+def load_table(
+    source: TrainingSource,
+    table: PairTable,
+    folder: Path,
+    progress: Progress,
+    *,
+    learn: Learn,
+    finish: Finish = lambda folder, tokenizer, kept: None,
+) -> tuple[Table, Dropped]:
+    """Return one table, and how many of its pairs are left out; tokenise it the first time."""
+
+    def make(part: Path) -> None:
+        tables, seed = [table], source.train.seed
+        [dropped] = write_tables(tables, part, seed, progress, learn=learn, finish=finish)
+        write_made(part, dropped._asdict())
+
+    prepare_folder(folder, make)
+    with reading(f"the tokenised pairs in {folder} are"):
+        return read_pairs(folder), Dropped(**read_made(folder))
 
 
 def sampled_lines(

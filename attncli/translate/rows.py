@@ -15,16 +15,12 @@ from attncli.caption.features import FeatureStore, add_missing, feature_stores
 from attncli.data.corpus import described, held_out
 from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_images
 from attncli.data.tables import row_pairs
-from attncli.data.tokens import Dropped, read_pairs
 from attncli.training.interfaces import Data, Progress
 from attncli.training.prepared import (
     PairTable,
     learn_tokenizer,
-    prepare_folder,
-    read_made,
+    load_table,
     reading,
-    write_made,
-    write_tables,
     write_vocabulary,
 )
 from attncli.training.sources import TrainingSource
@@ -144,42 +140,24 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
         if dev:
             write_text(folder / "dev.tsv", "".join(f"{line}\n" for line in lines))
             remarks = (described(len(dev), "rows"),)
-    prepare_folder(
-        place, lambda part: prepare(source, table, columns.texts, part, images, progress)
-    )
-    with reading(f"the tokenised pairs in {place} are"):
-        examples, dropped = read_pairs(place), Dropped(**read_made(place))
-        stored = (place / IMAGES).read_text("utf-8").splitlines() if images else []
-    if images:
-        named = [line.partition(TAB) for line in stored]
-        images.add({key: name for key, _, name in named}, progress)
-        examples = replace(examples, images=images.store.images(key for key, _, _ in named))
-    tokenizer = RowTokenizer(Tokenizer.read(place), columns.texts)
-    found = dev_rows(dev, images, progress) if dev else None
-    return Data(tokenizer, examples, dropped, found, remarks=remarks)
-
-
-def prepare(
-    source: TrainingSource,
-    table: PairTable,
-    texts: int,
-    folder: Path,
-    images: RowImages | None,
-    progress: Progress,
-) -> None:
-    """Write the tokenizer and the columns of a table of rows. texts: of a row."""
 
     def learn(part: Path, rows: list[str], targets: list[str]) -> Tokenizer:
-        sources = [text for row in rows for text in row.split(TAB)[:texts]]
+        sources = [text for row in rows for text in row.split(TAB)[: columns.texts]]
         learned = partial(learn_tokenizer, sources, targets, source.tokenizer)
-        return RowTokenizer(write_vocabulary(part, source, learned, progress), texts)
+        return RowTokenizer(write_vocabulary(part, source, learned, progress), columns.texts)
 
     def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
         if images is not None:
             used = compress((row for row, _ in table.pairs()), kept)
             write_text(part / IMAGES, "".join(images.lines(used)))
 
-    [dropped] = write_tables(
-        [table], folder, source.train.seed, progress, learn=learn, finish=finish
-    )
-    write_made(folder, dropped._asdict())
+    examples, dropped = load_table(source, table, place, progress, learn=learn, finish=finish)
+    if images:
+        with reading(f"the images of the rows in {place} are"):
+            stored = (place / IMAGES).read_text("utf-8").splitlines()
+        named = [line.partition(TAB) for line in stored]
+        images.add({key: name for key, _, name in named}, progress)
+        examples = replace(examples, images=images.store.images(key for key, _, _ in named))
+    tokenizer = RowTokenizer(Tokenizer.read(place), columns.texts)
+    found = dev_rows(dev, images, progress) if dev else None
+    return Data(tokenizer, examples, dropped, found, remarks=remarks)
