@@ -31,7 +31,8 @@ from attncli.data.named_files import ImageIndex, content_hash, open_images
 from attncli.data.tokens import Dropped, SideWriter, id_type, read_side
 from attncli.terminal.messages import counted
 from attncli.training.configuration import start_advice
-from attncli.training.interfaces import Data, Progress
+from attncli.training.dev import Data
+from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
     learn_side,
     prepare_folder,

@@ -19,8 +19,8 @@ from models.core.errors import ModelError
 from models.core.settings import option
 
 if TYPE_CHECKING:
-    from attncli.training.dev import DevSet
-    from attncli.training.interfaces import Data, Progress
+    from attncli.training.dev import Data, DevSet
+    from attncli.training.interfaces import Progress
     from models.core.config import ModelConfig
 
 

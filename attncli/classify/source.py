@@ -14,7 +14,8 @@ from attncli.data.corpus import SEED, described
 from attncli.data.embedded import as_table
 from attncli.data.grammar import split_tenses
 from attncli.data.tables import LabelledText, check_order, read_labelled
-from attncli.training.interfaces import Data, Progress
+from attncli.training.dev import Data
+from attncli.training.interfaces import Progress
 from attncli.training.prepared import PairTable, learn_side, load_table, write_vocabulary
 from attncli.training.settings.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource

@@ -14,11 +14,10 @@ import numpy as np
 
 from models.core.types import Batch
 from models.search.batching import teacher_forcing_batch
+from models.text.tokenizer import PAD
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from attncli.data.tokens import Side
 
 POOL = 2**20  # examples sorted by length at a time
 
@@ -53,7 +52,7 @@ class Examples:
         raise NotImplementedError
 
 
-class Column(Protocol):
+class ExampleColumn(Protocol):
     """One input of every example of a table."""
 
     @property
@@ -65,12 +64,43 @@ class Column(Protocol):
 
 
 @dataclass(frozen=True)
+class Side:
+    """Token ids of one side of a corpus: a column."""
+
+    ids: np.ndarray  # of all sentences, one after another
+    offsets: np.ndarray  # (N + 1,)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        """Return the ids of one sentence, end mark included."""
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Length of every sentence in tokens, (N,)."""
+        return np.diff(self.offsets)
+
+    def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Return the ids (B, T) of some sentences, and their mask (B, T)."""
+        import torch
+
+        lengths = self.offsets[numbers + 1] - self.offsets[numbers]
+        ids = np.full((len(numbers), int(lengths.max())), PAD, np.int64)
+        columns = np.arange(ids.shape[1])
+        mask = columns < lengths[:, None]  # (B, T)
+        ids[mask] = self.ids[(self.offsets[numbers][:, None] + columns)[mask]]
+        return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+@dataclass(frozen=True)
 class Table(Examples):
     """Examples in columns, which are read from files."""
 
-    source: Column
-    target: Column
-    images: Column | None = None  # of models of several inputs
+    source: ExampleColumn
+    target: ExampleColumn
+    images: ExampleColumn | None = None  # of models of several inputs
     links: Side | None = None  # of each example: slot, target token, slot, target token, ..
     sources: np.ndarray | None = None  # see `shared`: number of the source of each example
     stages: tuple[tuple[int, Table], ...] = ()  # first epoch (from 0) and its table, in order
@@ -84,6 +114,12 @@ class Table(Examples):
     def shared(self) -> np.ndarray | None:
         """Number of the source of each example, (N,), if a batch encodes each source once."""
         return self.sources
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The columns of sentence pairs."""
+        assert isinstance(self.source, Side) and isinstance(self.target, Side)
+        return self.source, self.target
 
     def at(self, epoch: int) -> Table:
         """Return the table of an epoch, counted from 0."""

@@ -59,10 +59,7 @@ def settings(
     A file of captions with splits is also the dev set if no other is named.
     """
     assignments = list(assignments)
-    toml = [path for path in files if path.suffix == ".toml"]
-    if len(toml) > 1:
-        raise ModelError(f"{len(toml)} TOML files, {' and '.join(map(str, toml))}", "one")
-    values = read_toml(toml[0]) if toml else {}
+    values = _tables([path for path in files if path.suffix == ".toml"])
     named: dict[str, Any] = {
         "train": [str(path) for path in files if path.suffix != ".toml"],
         "dev": [str(path) for path in dev],
@@ -178,6 +175,12 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     own = merged(own, {name: _table(values, name) for name in names})
     tables = {name: to_dict(getattr(own, name)) for name in names}
     return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
+
+
+def _tables(files: list[Path]) -> dict[str, Any]:
+    if len(files) > 1:
+        raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
+    return read_toml(files[0]) if files else {}
 
 
 def _table(values: dict[str, Any], name: str) -> dict[str, Any]:

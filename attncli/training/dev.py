@@ -1,27 +1,33 @@
-"""Dev sets: examples that are decoded and scored during training."""
+"""Data of a run: its examples, and the dev set, which is decoded and scored during training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from attncli.scoring.caption_metrics import rouge_words
 from attncli.task.panels import ShownExample, spread
-from attncli.training.metrics import metric_for
+from models.core.use_config import PrepareConfig
 from models.search.batching import length_batches, pad_pairs, windows
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from typing_extensions import Self
 
     from attncli.data.alignments import PairLinks
-    from attncli.training.interfaces import Report, Scores
+    from attncli.data.examples import Examples
+    from attncli.data.tokens import Dropped
+    from attncli.training.interfaces import Report, RewardLoss, Scores
     from attncli.training.settings.config import TrainConfig
     from models.core.config import ModelConfig
     from models.core.types import Batch
     from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
+
+SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
 
 Decode = Callable[[list[int]], list[str]]  # numbers of sources to their outputs
 
@@ -132,3 +138,32 @@ class DevSet:
 
 def _no(share: float) -> None:
     """Report no progress."""
+
+
+def metric_for(references: Sequence[str]) -> str:
+    """Return exact if most references are short, otherwise bleu.
+
+    Up to three words are short: without a fourth word, BLEU-4 is 0. Languages written without
+    spaces are recognised by their letters: a kana or Chinese character counts as a word, and more
+    than 40 letters are never short.
+    """
+    short = [
+        len(text) <= SHORT_LETTERS and len(rouge_words(text)) <= SHORT_WORDS for text in references
+    ]
+    return "exact" if sum(short) > len(short) / 2 else "bleu"
+
+
+class Data(NamedTuple):
+    """Data ready for training, and the dev set."""
+
+    tokenizer: Tokenizer
+    examples: Examples
+    dropped: Dropped
+    dev: DevSet | None = None
+    replay: DevSet | None = None  # pairs that measure what the initial model knew
+    notes: tuple[str, ...] = ()  # warnings about the data
+    reward_loss: RewardLoss | None = None  # for self-critical training
+    remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
+    prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
+    buffers: Mapping[str, Tensor] = {}  # of a new model, by name, as the data require
+    pairs: int = 0  # of the run's own files; 0: as many as there are examples

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-
-from models.core.use_config import PrepareConfig
 
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
     from attncli.data.examples import Examples
-    from attncli.data.tokens import Dropped
-    from attncli.training.dev import DevSet
     from models.core.types import Batch
     from models.networks.encoder_decoder import EncoderDecoder
-    from models.text.tokenizer import Tokenizer
 
 
 class Started(NamedTuple):
@@ -171,22 +166,6 @@ class UpdateBatch(NamedTuple):
     examples: Examples
     numbers: np.ndarray  # of its examples
     reward_loss: RewardLoss | None = None  # self-critical training; None: likelihood
-
-
-class Data(NamedTuple):
-    """Data ready for training, and the dev set."""
-
-    tokenizer: Tokenizer
-    examples: Examples
-    dropped: Dropped
-    dev: DevSet | None = None
-    replay: DevSet | None = None  # pairs that measure what the initial model knew
-    notes: tuple[str, ...] = ()  # warnings about the data
-    reward_loss: RewardLoss | None = None  # for self-critical training
-    remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
-    prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
-    buffers: Mapping[str, Tensor] = {}  # of a new model, by name, as the data require
-    pairs: int = 0  # of the run's own files; 0: as many as there are examples
 
 
 class Optimiser(Protocol):

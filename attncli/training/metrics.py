@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.scoring.caption_metrics import rouge_l, rouge_words
+from attncli.scoring.caption_metrics import rouge_l
 from attncli.scoring.sequences import error_rate
 from attncli.scoring.translations import Scoring, sacrebleu_tokens
 from attncli.scoring.translations import metrics as sacrebleu_metrics
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
-
-SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
 
 
 class Metric(NamedTuple):
@@ -90,19 +87,6 @@ def described(value: float, metric: str) -> str:
     """Return a value of `value_of` as text, with the metric's name."""
     kind = METRICS[metric]
     return f"{kind.label} {-value if kind.lower_is_better else value:.{kind.digits}f}"
-
-
-def metric_for(references: Sequence[str]) -> str:
-    """Return exact if most references are short, otherwise bleu.
-
-    Up to three words are short: without a fourth word, BLEU-4 is 0. Languages written without
-    spaces are recognised by their letters: a kana or Chinese character counts as a word, and more
-    than 40 letters are never short.
-    """
-    short = [
-        len(text) <= SHORT_LETTERS and len(rouge_words(text)) <= SHORT_WORDS for text in references
-    ]
-    return "exact" if sum(short) > len(short) / 2 else "bleu"
 
 
 def evaluate(

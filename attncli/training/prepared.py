@@ -129,31 +129,27 @@ def write_tables(
     table. finish: writes what else belongs to the pairs of a table that are kept.
     """
     progress("reading", 0, 0)
-    sides: tuple[list[str], list[str]] = ([], [])
-    totals = []
-    for table in tables:
-        *sampled, total = sampled_lines(table.pairs(), max(1, MOST_LINES // len(tables)), seed)
-        for side, texts in zip(sides, sampled, strict=True):
-            side.extend(texts)
-        totals.append(total)
-    tokenizer, dropped = learn(folder, *sides), []
+    most, dropped = max(1, MOST_LINES // len(tables)), []
+    samples = [sampled_lines(table.pairs(), most, seed) for table in tables]
+    sources = [text for sample in samples for text in sample[0]]
+    targets = [text for sample in samples for text in sample[1]]
+    tokenizer, totals = learn(folder, sources, targets), [total for _, _, total in samples]
     for table, total in zip(tables, totals, strict=True):
-        place, kept = folder / table.part, list[np.ndarray]()
+        place = folder / table.part
         place.mkdir(exist_ok=True)
 
         def advance(done: int, label: str = table.label, total: int = total) -> None:
             progress(label, done, total)
 
-        found = write_pairs(
+        found, kept = write_pairs(
             table.pairs(table.forms),
             tokenizer,
             place,
-            name=table.name,
             max_length=table.longest,
+            name=table.name,
             advance=advance,
-            take_kept=kept.append,
         )
-        finish(place, tokenizer, np.concatenate(kept))
+        finish(place, tokenizer, kept)
         dropped.append(found)
     return dropped
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import torch
 
 from attncli.training.configuration import load_initial_weights, load_vectors
-from attncli.training.dev import DevSet
+from attncli.training.dev import Data, DevSet
 from attncli.training.fit import reopen, short_run
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import Data, Started
+from attncli.training.interfaces import Started
 from attncli.training.log import Log
 from attncli.training.precision import DTYPES
 from attncli.training.settings.config import RunConfig, TrainConfig

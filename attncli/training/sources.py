@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from attncli.data.alignments import Index
     from attncli.data.examples import Examples
-    from attncli.training.dev import DevSet
-    from attncli.training.interfaces import Data, Progress
+    from attncli.training.dev import Data, DevSet
+    from attncli.training.interfaces import Progress
     from attncli.training.settings.config import DataConfig
     from models.core.config import ModelConfig
     from models.core.types import VocabularySizes

@@ -27,7 +27,8 @@ from attncli.data.recordings import (
 )
 from attncli.data.tokens import Dropped
 from attncli.terminal.messages import counted
-from attncli.training.interfaces import Data, Progress
+from attncli.training.dev import Data
+from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
     learn_side,
     prepare_folder,

@@ -16,11 +16,12 @@ from attncli.data import corpus
 from attncli.data.alignments import read_word_links, token_links
 from attncli.data.corpus import FEW, LEAST, MOST, held_out
 from attncli.data.corpus import described as described_dev
-from attncli.data.examples import Examples
+from attncli.data.examples import Examples, Side
 from attncli.data.mixture import Direction, Mixture, Variation, shares_of
-from attncli.data.tokens import Dropped, Side, SideWriter, read_pairs, read_side
+from attncli.data.tokens import Dropped, SideWriter, read_pairs
 from attncli.terminal.messages import counted
-from attncli.training.interfaces import Data, Progress
+from attncli.training.dev import Data
+from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
     PairTable,
     learn_tokenizer,
@@ -66,28 +67,19 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
     tables = tables_of(source, corpora, [*held, *[()] * len(replay[0])])
     prepare_folder(place, lambda part: prepare(source, tables, part, progress))
     with reading(f"the tokenised pairs in {place} are"):
-        made = read_made(place)
+        made, forms = read_made(place), read_forms(place)
         dropped = [Dropped(**record) for record in (made if several else [made])]
         stored = [read_pairs(place / table.part) for table in tables]
-        sides = [
-            (read_side(place / table.part, "source"), read_side(place / table.part, "target"))
-            for table in tables
-        ]
-        forms = read_forms(place)
-    tokenizer, variation = Tokenizer.read(place), variation_of(source)
+    tokenizer = Tokenizer.read(place)
     examples: Examples = stored[0]
-    count = 0  # of the run's own pairs, if not all examples are
+    count, sides = 0, [one.sides for one in stored]
     if several:
+        first = sum(len(one.directions) for one in own)  # of the run's own, not of the replay set
         directions = directions_in(corpora, sides, tokenizer, source.tokenizer)
-        first = sum(len(one.directions) for one in own)
-        count = sum(direction.pairs for direction in directions[:first])
-        shares = described(directions[:first], data.replay, variation.temperature)
-        if data.replay:
-            share = example_share(directions, first, data.replay)
-            variation = replace(variation, examples=round(count / (1 - share)))
-            directions = with_replay_share(directions, first, share, data.temperature)
-        examples, remarks = Mixture.of(directions, tokenizer, variation), (shares, *remarks)
-    elif variation.noise or variation.concatenate or variation.sampling:
+        examples, count, shares = mixture(source, directions, first, tokenizer)
+        remarks = (shares, *remarks)
+    elif data.noise or data.concatenate or source.train.subword_sampling:
+        variation = variation_of(source)
         examples = Mixture.of([Direction("", *sides[0])], tokenizer, variation)
     return Data(
         tokenizer,
@@ -99,6 +91,23 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
         remarks=remarks,
         pairs=count,
     )
+
+
+def mixture(
+    source: TrainingSource, directions: Sequence[Direction], own: int, tokenizer: Tokenizer
+) -> tuple[Mixture, int, str]:
+    """Return the examples of several directions, the number of the run's own pairs, and a remark.
+
+    own: number of directions of the run's corpora; those of a replay set follow.
+    """
+    data, variation = source.data, variation_of(source)
+    count = sum(direction.pairs for direction in directions[:own])
+    shares = described(directions[:own], data.replay, variation.temperature)
+    if data.replay:
+        share = example_share(directions, own, data.replay)
+        variation = replace(variation, examples=round(count / (1 - share)))
+        directions = with_replay_share(directions, own, share, data.temperature)
+    return Mixture.of(directions, tokenizer, variation), count, shares
 
 
 def pairs_of(files: Sequence[str]) -> Iterator[tuple[str, str]]:

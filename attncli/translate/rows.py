@@ -15,7 +15,8 @@ from attncli.caption.features import FeatureStore, add_missing, feature_stores
 from attncli.data.corpus import described, held_out
 from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_images
 from attncli.data.tables import row_pairs
-from attncli.training.interfaces import Data, Progress
+from attncli.training.dev import Data
+from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
     PairTable,
     learn_tokenizer,

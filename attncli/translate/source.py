@@ -25,8 +25,8 @@ from models.core.use_config import check_joint
 if TYPE_CHECKING:
     from attncli.data.alignments import Index
     from attncli.data.examples import Examples
-    from attncli.training.dev import DevSet
-    from attncli.training.interfaces import Data, Progress
+    from attncli.training.dev import Data, DevSet
+    from attncli.training.interfaces import Progress
     from models.core.types import VocabularySizes
     from models.core.use_config import SavedSearchConfig
 

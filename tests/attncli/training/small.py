@@ -14,8 +14,9 @@ from safetensors.torch import load_file
 from attncli.data.grammar import generate
 from attncli.jobs.train import train
 from attncli.training.command_line import settings
+from attncli.training.dev import Data
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import Data, Interrupted, RunEvent
+from attncli.training.interfaces import Interrupted, RunEvent
 from attncli.training.log import read_log
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import source_of_run

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from attncli.data import tokens
-from attncli.data.examples import Table, epoch_plan
-from attncli.data.tokens import Side, read_pairs, write_pairs
+from attncli.data.examples import Side, Table, epoch_plan
+from attncli.data.tokens import read_pairs, write_pairs
 from attncli.training.prepared import sampled_lines, size_for
 from models.text.tokenizer import END, PAD, START
 
@@ -131,8 +131,9 @@ def test_ids_come_back_whatever_their_width(
     last = size - 1
     texts = [(f"{last} 4", "5"), ("6", f"7 8 {last}"), ("", "9"), ("9", "9 " * 9), ("4", "5")]
     seen: list[int] = []
-    dropped = write_pairs(texts, Numbers(size), tmp_path, max_length=9, advance=seen.append)  # type: ignore[arg-type]
+    dropped, kept = write_pairs(texts, Numbers(size), tmp_path, max_length=9, advance=seen.append)  # type: ignore[arg-type]
     assert dropped == (1, 1) and seen == [2, 4, 5]
+    assert kept.tolist() == [True, True, False, False, True]
     pairs = read_pairs(tmp_path)
     sides: Any = (pairs.source, pairs.target)
     assert sides[0].ids.itemsize == width

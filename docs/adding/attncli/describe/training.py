@@ -8,7 +8,8 @@ from pathlib import Path
 
 from attncli.data.tokens import Dropped
 from attncli.describe.rows import read_rows
-from attncli.training.interfaces import Data, DevSet, Progress
+from attncli.training.dev import Data
+from attncli.training.interfaces import DevSet, Progress
 from attncli.training.settings.config import DataConfig, RunConfig
 from attncli.training.sources import Comparison, TrainingSource
 from models.core.files import write_folder

@@ -19,8 +19,7 @@ from attncli.data.captions import (
     read_captions,
     styled,
 )
-from attncli.data.examples import Table, epoch_plan
-from attncli.data.tokens import Side
+from attncli.data.examples import Side, Table, epoch_plan
 from models.core.config import AttentionLossConfig
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
