@@ -49,18 +49,15 @@ PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 
 
 def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
-    """Return the run's data; prepare them in the run folder the first time.
-
-    The dev set is read first, so that a mistake in it is reported before long work.
-    """
+    """Return the run's data; a mistake in the dev set is reported before long work."""
     data, place, several = source.data, folder / "data", bool(source.data.corpora)
     own = data.corpora or (CorpusConfig(files=data.train, both=False),)
     named = data.dev_corpora or ((CorpusConfig(files=data.dev, both=False),) if data.dev else ())
     dev, remarks = read_dev(named, source.tokenizer, several=several), tuple[str, ...]()
     held: list[Collection[str]] = [()] * len(own)
     if not named:
-        found, held = split_dev(source, own, folder)
-        if dev := read_dev(found, source.tokenizer, several=several):
+        named, held = split_dev(source, own, folder)
+        if dev := read_dev(named, source.tokenizer, several=several):
             remarks = (described_dev(len(dev), "sources", data.dev_option),)
     replay = replay_corpora(source.start_from, folder) if data.replay and several else ([], [])
     corpora = [*own, *replay[0]]
@@ -79,8 +76,7 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
         examples, count, shares = mixture(source, directions, first, tokenizer)
         remarks = (shares, *remarks)
     elif data.noise or data.concatenate or source.train.subword_sampling:
-        variation = variation_of(source)
-        examples = Mixture.of([Direction("", *sides[0])], tokenizer, variation)
+        examples = Mixture.of([Direction("", *sides[0])], tokenizer, variation_of(source))
     return Data(
         tokenizer,
         examples,
