@@ -90,16 +90,8 @@ def _chosen(groups: Groups, is_wanted: Callable[[nn.Parameter], bool]) -> Groups
     return [group for group in found if group["params"]]
 
 
-def rmsprop(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimiser:
-    """Return RMSProp; its decay is that of the second moment of Adam.
-
-    Xu et al. 2015 trained on Flickr8k with it. Source: Tieleman and Hinton 2012.
-    """
-    return torch.optim.RMSprop(groups, config.lr, alpha=BETAS[1])
-
-
 Builder = Callable[[Groups, TrainConfig, EncoderDecoder], Optimiser]
-OPTIMISERS: dict[str, Builder] = {"adam": adam, "muon": muon, "rmsprop": rmsprop}
+OPTIMISERS: dict[str, Builder] = {"adam": adam, "muon": muon}
 
 
 def optimiser(

@@ -125,8 +125,8 @@ class TrainConfig:
     )
     optimiser: str = option(
         "adam",
-        "adam, rmsprop, or muon (hidden matrices by Muon, the rest by Adam)",
-        choices=("adam", "muon", "rmsprop"),
+        "adam, or muon (hidden matrices by Muon, the rest by Adam)",
+        choices=("adam", "muon"),
     )
     lr: float = option(0.001, "peak learning rate", above=0, at_most=MAX_RATE)
     schedule: str = option(

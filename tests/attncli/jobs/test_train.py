@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from attncli.jobs import train
 from attncli.training.command_line import settings
-from attncli.training.folder import RunFolder, claim, read_config, released
+from attncli.training.folder import RunFolder, claim, released
 from attncli.training.interfaces import (
     AlreadyFinished,
     Ended,
@@ -180,12 +180,3 @@ def test_a_run_continues_at_another_learning_rate_with_its_moments(
             assert torch.allclose(tensor, after[name], atol=1e-7)
         if name.startswith("optimiser/exp_avg_sq/"):  # one more gradient, not a fresh start
             assert (after[name] >= 0.97 * tensor).all() and (tensor > 0).any()
-
-
-def test_a_config_given_back_gives_the_same_run(texts: Texts, tmp_path: Path) -> None:
-    config = small_config(texts, "train.ema=0.5", "train.average=2", "train.precision=fp32")
-    run(config, tmp_path / "one")
-    again = settings([tmp_path / "one" / "config.toml"])
-    assert again == config == read_config(RunFolder(tmp_path / "one"))
-    run(again, tmp_path / "two")
-    assert_same(tmp_path / "one", tmp_path / "two")

@@ -50,16 +50,6 @@ def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) 
         run(chosen, tmp_path / "third")
 
 
-def test_a_dev_set_that_is_held_out_is_announced(tmp_path: Path) -> None:
-    dev = write_toy(tmp_path / "dev.tsv", 20, seed=3)
-    held = run(config(tmp_path, "bilstm-attention-nano"), tmp_path / "held")[0]
-    named = run(config(tmp_path, "bilstm-attention-nano", dev=dev), tmp_path / "named")[0]
-    assert isinstance(held, Started) and isinstance(named, Started)
-    [remark] = [remark for remark in held.remarks if "dev set" in remark]
-    assert remark.startswith(f"dev set: {held.dev} labelled texts held out") and "--dev" in remark
-    assert not any("dev set" in remark for remark in named.remarks)
-
-
 def test_no_text_is_both_for_training_and_for_evaluation() -> None:
     rows = [LabelledText(*row) for row in toy_rows(300)]
     train, dev = set_aside(rows, 0.1, seed=1)

@@ -20,7 +20,7 @@ SOUND = (
     *("search.method=greedy", "search.max_ratio=0.1", "search.max_extra=2", "train.metric=loss"),
 )
 CHANGED = (  # the sound of every epoch
-    *("data.augment.join=1-3", "data.augment.noise=10-40", "data.augment.gain=6"),
+    *("data.augment.join=1-3", "data.augment.noise=10-40"),
     *("data.augment.speed=0.1", "data.augment.mask_bands=8", "data.augment.mask_frames=20"),
     *("data.augment.warp=0.2", "data.augment.tempo=0.3", "model.audio.center=true"),
 )

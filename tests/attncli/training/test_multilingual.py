@@ -13,9 +13,7 @@ from attncli.training.command_line import settings, with_languages
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Evaluated, Started
 from attncli.training.log import read_log
-from attncli.training.settings.config import read_run_config
 from attncli.training.settings.corpora import CorpusConfig, parse_corpus
-from attncli.training.settings.toml import from_toml, to_toml
 from attncli.translate.dev import DevDirections, DevTexts
 from attncli.translate.settings import TextData
 from models import load_translator
@@ -69,16 +67,6 @@ def test_pairs_of_all_directions_are_counted_and_named(tmp_path: Path) -> None:
     assert isinstance(started, Started)
     assert started.pairs == 132 and "en-de 60 pairs" in started.remarks[0]
     assert any(isinstance(event, Evaluated) and event.scores.directions for event in events)
-
-
-def test_config_toml_repeats_the_run(tmp_path: Path) -> None:
-    config = config_of(tmp_path)
-    text = to_toml(config)
-    assert text.count("[[data.corpora]]") == 2 and text.count("[[data.dev_corpora]]") == 1
-    assert read_run_config(from_toml(text, "config.toml")) == config
-    file = tmp_path / "config.toml"
-    file.write_text(text)
-    assert settings([file]) == config
 
 
 def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:

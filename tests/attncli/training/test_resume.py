@@ -31,7 +31,7 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...], str]] = {  # kind, settings, pre
         "pairs",
         (
             *("train.schedule=plateau", "train.plateau_patience=1", "train.lr=0.05"),
-            *("train.evaluate_every=2", "train.optimiser=rmsprop", "train.steps=10"),
+            *("train.evaluate_every=2", "train.steps=10"),
         ),
         "rnnsearch-nano",
     ),

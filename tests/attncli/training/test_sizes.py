@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -203,17 +202,3 @@ def test_own_pairs_of_any_number_are_fine_tuned(
 ) -> None:
     words = fine_tuned(tmp_path, iter([size]), random.Random(size))
     assert "parameters" in ends(["train", *words], capfd)
-
-
-@pytest.mark.parametrize("setting", ["data.concatenate=0.9", "data.noise=0.5", "data.dev_share=0"])
-def test_a_dry_run_says_the_updates_that_the_run_then_does(
-    setting: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    table = pairs(tmp_path / "a.tsv", 300, random.Random(1))
-    words = ["train", table, "-p", "transformer-nano", *settings(SMALL), "-s", setting]
-    words += ["-s", "train.epochs=2", "-s", "train.batch_tokens=700", "-o", tmp_path / "run"]
-    said = re.search(r"([\d,]+) updates \(", ends([*words, "--dry-run"], capfd))
-    capfd.readouterr()
-    assert app.run([*map(str, words)]) == 0
-    done = re.search(r"ended after ([\d,]+) update", capfd.readouterr().err)
-    assert said and done and int(done[1]) == pytest.approx(int(said[1]), rel=0.1)
