@@ -100,7 +100,8 @@ def elements_of(content: str) -> list[Element]:
             pairs = ATTRIBUTE.finditer(token["attributes"])
             attributes = {one["name"]: unescaped(one["value"]) for one in pairs}
             parent = inside[-1] if inside else None
-            one = Element(_local(token), attributes, token.start(), end, end, end, parent)
+            start, name = token.start(), _local(token)
+            one = Element(name, attributes, start, inner=end, close=end, end=end, parent=parent)
             (found if token["empty"] else inside).append(one)
     return found
 

@@ -113,7 +113,8 @@ def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None
     bundle = Bundle(state.model, *tables, prepare=data.prepare)
     score = evaluator(bundle, data.dev, config.train, group)
     dtype = DTYPES[config.train.precision]
-    for _ in fit(state, data.examples, score, config.train, dtype, data.reward_loss, group):
+    reward = data.reward_loss
+    for _ in fit(state, data.examples, score, config.train, dtype, reward, processes=group):
         if group.first(False):
             return
 
