@@ -199,6 +199,8 @@ def compared(event: Compared, config: TrainConfig) -> None:
     if event.replay:
         before, after = (described(value, "bleu") for value in event.replay)
         console.say(f"old knowledge: before {before}, after {after}")
+    if event.share < 1:
+        console.say(f"kept: {event.share:.0%} of what was learned, to keep the old knowledge")
     lost = event.replay.before - event.replay.after if event.replay else 0.0
     if event.dev and not event.step:
         console.warn("no update was better on the dev set, so the model is the initial one")

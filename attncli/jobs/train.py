@@ -142,7 +142,9 @@ def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished
     inputs = fingerprints(config.data, config.model, config.start_from)
     check_claim(folder, config, inputs)
     finished = finished_run(folder)
-    if finished and (can_continue(folder, config.train) or not is_compared(folder, config)):
+    if finished and (
+        can_continue(folder, config.train) or not is_compared(folder, config, finished.kept.step)
+    ):
         finished = None
     if finished:
         check_schedule(folder, config.train)

@@ -142,13 +142,12 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
     counters.evaluated = counters.step
     value = value_of(scores, config.metric)
     gained = improves(value, scores.loss, counters.best, counters.best_loss)
-    others = improved(counters, scores, config)
     if gained:
         counters.best, counters.best_loss = value, scores.loss
         counters.best_step = counters.step
         counters.waits = counters.plateau_waits = 0
     else:
-        counters.waits = 0 if others else counters.waits + 1
+        counters.waits += 1
         counters.plateau_waits += 1
         if config.schedule == "plateau" and counters.plateau_waits >= config.plateau_patience:
             counters.cuts, counters.plateau_waits = counters.cuts + 1, 0
@@ -158,14 +157,6 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
         else:
             counters.ended = f"no gain in {counted(counters.waits, 'evaluation')}"
     return Evaluated(counters.step, counters.epoch, scores, gained)
-
-
-def improved(counters: Counters, scores: Scores, config: TrainConfig) -> bool:
-    """Return True if one of train.patience_metrics is better than ever; keep their bests."""
-    values = {name: value_of(scores, name) for name in config.patience_metrics}
-    better = {n: v for n, v in values.items() if n not in counters.bests or v > counters.bests[n]}
-    counters.bests |= better
-    return bool(better)
 
 
 def limit_reached(counters: Counters, config: TrainConfig) -> str:

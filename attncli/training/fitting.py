@@ -54,7 +54,7 @@ def fine_tuning(examples: int, rate: float, given: Collection[str]) -> dict[str,
 
 BATCHES = 25  # of a pass, at least, until they are SMALLEST
 SMALLEST = 256  # positions of a batch
-UPDATES = 2000  # that new weights may take, at least
+UPDATES = 1000  # over which the rate falls to 0; at a constant rate few examples are memorised
 INTERVAL = 100  # updates between evaluations
 ENOUGH = 1 << 17  # positions, above which nothing is fitted
 LETTERS = 4  # of a token, about
@@ -95,9 +95,10 @@ def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> 
     batches = math.ceil(found.positions / batch)  # of a pass
     train = {
         "batch_tokens": batch,
+        "schedule": "linear",
         "warmup": min(usual.warmup, max(INTERVAL, 4 * batches)),
         "evaluate_every": INTERVAL,
-        "epochs": max(usual.epochs, math.ceil(UPDATES / batches)),
+        "epochs": math.ceil(UPDATES / batches),
     }
     if not found.is_of_words or "train.subword_sampling" in given:
         return {"train": train}

@@ -126,6 +126,7 @@ class Compared(NamedTuple):
     step: int  # update of the final model
     dev: ScoreChange | None  # None: no dev set
     replay: ScoreChange | None  # BLEU on the replay set of the initial model; None: it has none
+    share: float = 1.0  # of the new weights; the rest is that of the initial ones
 
 
 class AlreadyFinished(NamedTuple):

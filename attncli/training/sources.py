@@ -103,10 +103,9 @@ class TrainingSource:
             for name in other.train:
                 if getattr(train, name) and name not in self.train:
                     raise not_for(f"train.{name}", named, self.unit)
-        for metric in (train.metric, *train.patience_metrics):
-            if metric not in ("auto", "loss", *self.metrics):
-                expected = f"{', '.join(self.metrics)} or loss"
-                raise ModelError(f"metric {metric} for {named}", expected)
+        if train.metric not in ("auto", "loss", *self.metrics):
+            expected = f"{', '.join(self.metrics)} or loss"
+            raise ModelError(f"metric {train.metric} for {named}", expected)
 
     def fingerprints(self, data: Any) -> dict[str, str]:
         """Return a hash of the content of each part of the data, by name."""

@@ -14,6 +14,7 @@ import torch
 from attncli.commands.train_run import compared
 from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture, Variation
+from attncli.training import retention
 from attncli.training.command_line import settings
 from attncli.training.fit import short_run
 from attncli.training.folder import RunFolder
@@ -26,6 +27,7 @@ from attncli.training.interfaces import (
     ScoreChange,
 )
 from attncli.training.metrics import evaluate
+from attncli.training.run import Run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.settings.schedule import done_share, learning_rate
@@ -154,6 +156,34 @@ def test_a_run_tells_what_it_learned_and_lost_and_hands_the_replay_set_on(
     assert run(config, tmp_path / "broken")[-1] == found
     assert_same(tmp_path / "broken", tmp_path / "whole")
     assert isinstance(run(config, tmp_path / "broken")[-1], AlreadyFinished)
+
+
+@pytest.mark.parametrize("lost, share", [(0.9, 1.0), (1.9, 0.5), (9.0, 0.25)])
+def test_as_much_is_learned_as_the_old_knowledge_allows(
+    lost: float,
+    share: float,
+    start: Path,
+    own: Texts,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """lost: BLEU that the trained weights lose; weights between lose in proportion."""
+    config, first = config_of(start, own, "train.epochs=1", "train.lr=0.003"), bundle_weights(start)
+    distances, changes = [0.0], [0.0]
+
+    def value(run: Run, weights: dict[str, torch.Tensor], *_: object) -> float:
+        distances.append(sum(float((weights[n] - first[n]).norm()) for n in weights))
+        return 50 - changes[-1] * distances[-1] / max(*distances, 1e-9)
+
+    monkeypatch.setattr(retention, "value", value)
+    run(config, tmp_path / "all")
+    changes.append(lost)
+    assert run(config, tmp_path / "run")[-1].share == share  # type: ignore[union-attr]
+    trained, found = (bundle_weights(tmp_path / name) for name in ("all", "run"))
+    expected = {name: first[name].lerp(trained[name], share) for name in first}
+    torch.testing.assert_close(found, expected)
+    run(config_of(start, own, "train.epochs=2", "train.lr=3"), tmp_path / "run")
+    torch.testing.assert_close(bundle_weights(tmp_path / "run"), found)  # not mixed again
 
 
 def test_own_pairs_get_the_apostrophes_of_the_model(start: Path, tmp_path: Path) -> None:
