@@ -19,6 +19,7 @@ from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import (
+    FORGOTTEN,
     AlreadyFinished,
     Compared,
     Ended,
@@ -37,7 +38,6 @@ from models.core.errors import ModelError, exhausted, is_exhausted
 # Display of a training run on stderr: permanent lines, and a progress bar on a terminal.
 
 
-FORGOTTEN = 2.0  # BLEU on the replay set, from which on a run warns
 EVERY = 0.2  # seconds between two updates of the bar
 RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from models.storage.settings import read_settings
 from models.text.own_vocabulary import own_kind
 
 GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
-REPLAY = 1 / 3  # share of the replay set in the examples of an epoch
+REPLAY = 1 / 2  # share of the replay set in the examples of an epoch
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
 
 
@@ -66,7 +66,9 @@ def settings(
         values["data"] = {**_table(values, "data"), **named}
     values = _begun(values, find_model(start)) if start else values
     values["preset"] = chosen = _preset(values, preset, assignments)
-    fit = _fine_tuning(values, assignments) if start else _fitted(chosen, values, assignments)
+    given = {text.partition("=")[0].strip() for text in assignments}
+    given |= {f"train.{name}" for name in _table(values, "train")}
+    fit = _fine_tuning(values, given) if start else _fitted(chosen, values, assignments, given)
     values["tokenizer"] = {**fit.get("tokenizer", {}), **_table(values, "tokenizer")}
     values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
     brought = encoder_assignments(image_settings(chosen, values), assignments)
@@ -75,11 +77,9 @@ def settings(
     return replace(config, tokenizer=tokenizer)
 
 
-def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> Tables:
+def _fine_tuning(values: dict[str, Any], given: Collection[str]) -> Tables:
     """Return the defaults of [train] for a run that starts from a trained model."""
     source = training_source(values["model"]["family"])
-    given = {text.partition("=")[0].strip() for text in assignments}
-    given |= {f"train.{name}" for name in _table(values, "train")}
     data = from_dict(source.data, values["data"], where="data")
     count = COUNTED
     with suppress(ModelError):  # of a file that cannot be read; the run reports it
@@ -87,11 +87,11 @@ def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> Tables:
     return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
 
 
-def _fitted(preset: str, values: Mapping[str, Any], assignments: Sequence[str]) -> Tables:
+def _fitted(
+    preset: str, values: Mapping[str, Any], assignments: Sequence[str], given: Collection[str]
+) -> Tables:
     """Return the defaults of [train] and [tokenizer] for new weights and the named examples."""
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
-    given = {text.partition("=")[0].strip() for text in assignments}
-    given |= {f"train.{name}" for name in _table(dict(values), "train")}
     with suppress(ModelError):  # the run reports it
         config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
         texts = training_source(config.model.family).texts(config.data)

@@ -39,7 +39,7 @@ def fine_tuning(examples: int, rate: float, given: Collection[str]) -> dict[str,
         "schedule": "linear",
         "warmup": 20,
         "epochs": 0 if "train.steps" in given else passes,
-        "patience": 4,
+        "patience": 2,
         "batch_tokens": max(128, min(1024, 4 * examples)),  # few examples: several updates a pass
         "evaluate_every": 0,
         "metric": "loss",  # scores of few examples vary too much to choose by them

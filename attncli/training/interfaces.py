@@ -119,6 +119,11 @@ class ScoreChange(NamedTuple):
     after: float
 
 
+# BLEU that the replay set may lose: about three times what the text of Tatoeba then loses,
+# because its sentences have rarer words
+FORGOTTEN = 3.5
+
+
 class Compared(NamedTuple):
     """Comparison of the final model of a run with the initial one."""
 

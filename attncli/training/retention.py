@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attncli.task.panels import spread
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import Compared, DevSet, Report, ScoreChange
+from attncli.training.interfaces import FORGOTTEN, Compared, DevSet, Report, ScoreChange
 from attncli.training.log import read_log
 from attncli.training.metrics import evaluate, value_of
 from attncli.training.run import Run, fresh_state
@@ -23,7 +23,6 @@ from attncli.training.settings.config import RunConfig
 from models.storage.weights import bundle_weights
 
 SHARES = (1.0, 0.75, 0.5, 0.25)  # of the new weights, in the order in which they are tried
-FORGOTTEN = 1.0  # BLEU that the old knowledge may lose
 MEASURED = 200  # examples of the dev set
 FEW = 20  # examples, of which BLEU is often 0, because no four words agree
 

@@ -13,20 +13,19 @@ import pytest
 import torch
 
 from attncli.data.batching import epoch_plan
-from attncli.training.fit import LONGER, due, judged, limit_reached, short_run, watch
+from attncli.training.fit import due, judged, limit_reached, watch
 from attncli.training.interfaces import Scores, Stepped, UpdateBatch
 from attncli.training.log import add_update, interval_record
 from attncli.training.precision import GROW
 from attncli.training.run import fresh_state
 from attncli.training.saving import averaged
-from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import training_source
 from attncli.training.state import Counters, State, content, restore, to_bytes
 from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
 from models.core.files import write_bytes
-from models.core.settings import overridden
 from models.storage.weights import weights_of
 from tests.attncli.training.small import small_config, write_texts
 
@@ -224,32 +223,6 @@ def test_an_unknown_part_cannot_be_frozen(fresh: Fresh) -> None:
 
 
 # schedule
-
-
-def test_epochs_within_the_warm_up_are_warned_of(fresh: Fresh) -> None:
-    _, config, batches = fresh()
-    examples = batches[0].examples
-
-    def warnings(**changes: Any) -> tuple[str, ...]:
-        settings: dict[str, Any] = {
-            "batch_tokens": 200,
-            "warmup": 50,
-            "epochs": 3,
-            "steps": 0,
-            "minutes": 0,
-        }
-        return short_run(examples, replace(config, **{**settings, **changes}))
-
-    updates = 3 * len(batches)
-    [text] = warnings()
-    assert text.startswith(
-        f"the run ends within its warm-up of 50 updates: 3 epochs are {updates};"
-    )
-    assert text.endswith(LONGER) and overridden(RunConfig(), LONGER.replace("-s ", "").split())
-    assert warnings(warmup=updates) and not warnings(warmup=updates - 1)
-    assert warnings(steps=updates + 1) and warnings(minutes=1)
-    for limit in ({"steps": updates}, {"epochs": 0}, {"epochs": 10**9}):
-        assert warnings(**limit) == ()
 
 
 def test_learning_rates() -> None:
