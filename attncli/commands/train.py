@@ -140,8 +140,8 @@ def _dry_run(config: RunConfig, device: str) -> None:
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
     train, every = config.train, config.train.evaluate_every or found.batches
     print(
-        f"recipe            {train.batch_tokens:,} tokens a batch, {train.warmup:,} updates of "
-        f"warm-up, an evaluation every {every:,}"
+        f"recipe            {train.batch_tokens:,} tokens a batch, {train.schedule} rate after "
+        f"{train.warmup:,} updates of warm-up, an evaluation every {every:,}"
     )
     print(f"time              {found.time_needed(train)}")
     for warning in found.warnings:
