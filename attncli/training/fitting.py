@@ -18,7 +18,7 @@ STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attenti
 # new weights
 BATCHES = 25  # of a pass, at least, until they are SMALLEST
 SMALLEST = 256  # positions of a batch
-UPDATES = 1000  # over which the rate falls to 0; at a constant rate few examples are memorised
+UPDATES = 500  # over which the rate falls to 0; more of them memorise few examples
 INTERVAL = 100  # updates between evaluations
 ENOUGH = 1 << 17  # positions, above which nothing is fitted
 LETTERS = 4  # of a token, about

@@ -26,8 +26,6 @@ SHARES = (1.0, 0.75, 0.5, 0.25)  # of the new weights, in the order in which the
 MEASURED = 200  # examples of the dev set
 FEW = 20  # examples, of which BLEU is often 0, because no four words agree
 
-Weights = dict[str, Tensor]
-
 
 def compared(run: Run, report: Report) -> Compared | None:
     """Mix the final weights with the initial ones, so that the model keeps what it knew.
@@ -60,7 +58,7 @@ def compared(run: Run, report: Report) -> Compared | None:
 
 
 def chosen_share(
-    run: Run, first: Weights, last: Weights, report: Report
+    run: Run, first: dict[str, Tensor], last: dict[str, Tensor], report: Report
 ) -> tuple[float, ScoreChange | None]:
     """Return the largest share of the new weights that keeps the old knowledge, and its scores."""
     replay, share = run.data.replay, 1.0
@@ -74,12 +72,12 @@ def chosen_share(
     return share, ScoreChange(before, after)
 
 
-def mixed(first: Weights, last: Weights, share: float) -> Weights:
+def mixed(first: dict[str, Tensor], last: dict[str, Tensor], share: float) -> dict[str, Tensor]:
     """Return the weighted mean of two models; share: of the last one."""
     return {name: first[name].lerp(last[name], share) for name in first}
 
 
-def value(run: Run, weights: Weights, dev: DevSet, metric: str, report: Report) -> float:
+def value(run: Run, weights: dict[str, Tensor], dev: DevSet, metric: str, report: Report) -> float:
     """Return the score of weights on a set of examples."""
     train = replace(run.config.train, metric=metric)
     with run.state.evaluated(weights) as model:
