@@ -49,7 +49,7 @@ METRICS = {
 
 def metric_scores(
     config: TrainConfig, outputs: list[str], references: list[list[str]]
-) -> dict[str, float | None]:
+) -> dict[str, Any]:
     """Return the score that is computed only if a run stops by it, by its name in `Scores`.
 
     references: of each output.

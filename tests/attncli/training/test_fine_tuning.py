@@ -178,6 +178,7 @@ def test_as_much_is_learned_as_the_old_knowledge_allows(
     trained, found = (bundle_weights(tmp_path / name) for name in ("all", "run"))
     expected = {name: first[name].lerp(trained[name], share) for name in first}
     torch.testing.assert_close(found, expected)
+    distances[:] = [0.0]
     run(config_of(start, own, "train.epochs=2", "train.lr=3"), tmp_path / "run")
     torch.testing.assert_close(bundle_weights(tmp_path / "run"), found)  # not mixed again
 
