@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder pairs/")
     parser.add_argument("--work", type=Path, required=True, help="folder to write to")
     parser.add_argument("--words", type=int, default=3000, help="words to train on (3000)")
-    parser.add_argument("--updates", type=int, default=300, help="updates of a run (300)")
+    parser.add_argument("--updates", type=int, default=250, help="updates of a run (250)")
     parser.add_argument("--seeds", type=int, default=2, help="runs of a variant, from 2 on (2)")
     options = parser.parse_args()
     recipe = Path(__file__).parents[1] / "recipes/sequences.py"
