@@ -42,6 +42,7 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from attncli.data.examples import Examples
 from attncli.training.fit import batches_of, fit
 from attncli.training.interfaces import Stepped
 from attncli.training.precision import DTYPES, computes_bf16
@@ -83,15 +84,13 @@ class Sizes(NamedTuple):
 TINY = Sizes(60, 40, 6, 60, 1, 2, (2, 4), 64)
 
 
-class Generated:
+class Generated(Examples):
     """Random examples with lengths from 5 to the longest; those of images have random features."""
-
-    shared = None
 
     def __init__(self, model: EncoderDecoder, sizes: Sizes) -> None:
         random = np.random.default_rng(1)
-        self.count, self.images = sizes.examples, source_name(model.config.family) == "image"
-        sources, targets = random.integers(5, sizes.longest + 1, (2, self.count))
+        self.images = source_name(model.config.family) == "image"
+        sources, targets = random.integers(5, sizes.longest + 1, (2, sizes.examples))
         self.targets = [self._ids(random, n, sizes.vocabulary) for n in targets]
         if self.images:
             self.shape = (int(np.prod(model.encoder.grid)), int(model.encoder.value_size))  # type: ignore[arg-type]

@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from flickr8k import attn
 
-from attncli.caption.prepared import ImageData
-from attncli.caption.source import ImageTraining
+from attncli.caption.source import ImageData, ImageTraining
 from attncli.data import scenes
 from attncli.data.scenes import SIDE, Box, SceneCaption
 
@@ -84,7 +83,7 @@ def train(work: Path, threads: int) -> None:
 
 def draw(work: Path) -> None:
     """Write images, captions and links. A scene of one thing has its caption four times."""
-    ImageTraining().demonstration(ImageData(demo_size=SCENES), SEED, work)
+    ImageTraining.demonstration(ImageData(demo_size=SCENES), SEED, work)
     rows: list[str] = []
     regions: list[str] = []
     for number, scene in enumerate(scenes.split(SCENES, 0, 0, seed=SEED).train):

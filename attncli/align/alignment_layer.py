@@ -1,4 +1,4 @@
-"""The alignment layer of a translator: training and storage."""
+"""The alignment layer of a translator: its training, and the bundle of `attn align train`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attncli.data.alignments import WordLinks, target_weights, token_links, with_end_mark
+from attncli.data.alignments import WordLinks, token_links, with_end_mark
+from attncli.data.examples import target_weights
 from attncli.terminal.messages import counted
 from attncli.training.interfaces import Progress
 from models.alignment.align import align
@@ -38,6 +39,8 @@ MOST_TOKENS = 200_000  # of all examples; bounds the memory of the inputs
 EPOCHS = 5  # or more, until LEAST_UPDATES
 LEAST_UPDATES = 200
 RATE, WARM_UP = 2e-3, 30  # peak learning rate, updates until it is reached
+STATISTICAL_SHARE = 0.5  # both kinds of probabilities count alike
+HEADING = "## Word alignment"
 SMALLEST = 1e-9  # lower bound of a weight before the logarithm
 
 
@@ -233,13 +236,6 @@ def mean_loss(layer: AlignmentLayer, batches: Sequence[Inputs]) -> float:
     """Return the loss of batches, in nats per linked token."""
     losses = [loss_of(layer, batch) for batch in batches]
     return float(sum(loss for loss, _ in losses) / sum(count for _, count in losses))
-
-
-# The bundle of `attn align train`: a translator, an alignment layer and a statistical aligner.
-
-
-STATISTICAL_SHARE = 0.5  # both kinds of probabilities count alike
-HEADING = "## Word alignment"
 
 
 def with_layer(folder: Path, statistical: StatisticalTables | None) -> Bundle:

@@ -192,7 +192,6 @@ def texts_of(run: AlignerRun) -> list[tuple[str, str]]:
 
 def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None:
     """Train the statistical aligner; write it, and the links of the pairs."""
-
     from models.alignment.hmm import trained
     from models.storage import statistical
 
@@ -218,7 +217,6 @@ def finished(run: AlignerRun) -> LayerResult | None:
 
 def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
     """Train the alignment layer, choose the threshold, and write the bundle."""
-
     from attncli.align import alignment_layer as parts
     from attncli.align.alignment_layer import LinkedPair, train_layer
     from models.engines.translator import Translator

@@ -1,57 +1,70 @@
 """Captioned images as training data: from files of captions to token ids and image features.
 
-Captions are written to the run folder (files.py). Image features are cached by content hash, so
-that all runs share them (features.py).
+Captions are written to the run folder. Image features are cached by content hash, so that all runs
+share them (features.py).
+
+    data/tokenizer.model, target.ids, target.offsets.npy    captions to train on, as token ids
+    data/links.ids, links.offsets.npy      links of cells and tokens, if data.regions names a file
+    data/pictures.npy       (N,) index of each caption's image
+    data/made.json          content hashes of the images, and what was excluded
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.caption.dev import DevCaptions, SelfCritical
-from attncli.caption.features import (
-    Broken,
-    FeatureStore,
-    add_missing,
-    feature_stores,
-)
-from attncli.caption.prepared import (
-    ImageData,
-    Manifest,
-    PreparedCaptions,
-    read_manifest,
-    read_prepared_captions,
-    read_regions,
-    write_captions,
-    write_manifest,
-)
-from attncli.data.captions import (
-    Captioned,
-    CaptionExamples,
-    read_captions,
-    styled,
-)
+import numpy as np
+
+from attncli.caption.dev import DevCaptions
+from attncli.caption.features import Broken, FeatureStore, add_missing, feature_stores
+from attncli.caption.self_critical import SelfCritical
+from attncli.data.alignments import WordLinks, cell_links, read_word_links
+from attncli.data.captions import Captioned, read_captions, styled
 from attncli.data.corpus import described, held_out
+from attncli.data.examples import Table
 from attncli.data.named_files import ImageIndex, content_hash, open_images
-from attncli.data.tokens import Dropped
+from attncli.data.tokens import Dropped, SideWriter, id_type, read_side
 from attncli.terminal.messages import counted
 from attncli.training.configuration import start_advice
-from attncli.training.interfaces import Data, Progress
-from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.sources import (
-    Preparation,
-    preparation,
+from attncli.training.dev import Data
+from attncli.training.interfaces import Progress
+from attncli.training.prepared import (
+    learn_side,
     prepare_folder,
+    read_made,
+    reading,
+    write_made,
+    write_vocabulary,
 )
-from attncli.training.vocabulary import learn_side, write_vocabulary
+from attncli.training.settings.config import TrainConfig
+from attncli.training.sources import TrainingSource
 from models.core.errors import ModelError
+from models.core.files import write_errors
 from models.text.tokenizer import Tokenizer
 
 NAMED = 3  # images named in a message about many
+
+
+class Manifest(NamedTuple):
+    """The content of `data/made.json`."""
+
+    train: dict[str, str]  # name of an image: content hash
+    dev: dict[str, str]
+    missing: list[str]  # names that no file has
+    broken: dict[str, str]  # name of an image that cannot be decoded: reason, with the name
+    empty: int  # captions excluded
+    long: int
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """Return that of a folder; raise a ModelError if it is damaged."""
+        with reading(f"the prepared captions in {folder} are"):
+            return cls(**read_made(folder))
 
 
 class Captions(NamedTuple):
@@ -61,98 +74,96 @@ class Captions(NamedTuple):
     dev: list[Captioned]
 
 
-def load(config: RunConfig, folder: Path, progress: Progress) -> Data:
+def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
-    stores = feature_stores(config.model, config.data.features, config.train, config.start_from)
-    captions, prepared_folder = read_parts(config.data), folder / "data"
-    if not captions.dev and (not prepared_folder.exists() or read_manifest(prepared_folder).dev):
-        few = bool(config.start_from)
-        captions = split_dev(captions, config.data.dev_share, few=few)
-    settings = preparation(config)
-    prepare_folder(
-        prepared_folder, lambda part: prepare(settings, captions, stores, part, progress)
-    )
-    manifest, tokenizer = read_manifest(prepared_folder), Tokenizer.read(prepared_folder)
+    data, train, place = source.data, source.train, folder / "data"
+    stores = feature_stores(source.model, data.features, train, source.start_from)
+    captions = read_parts(source, place)
+    prepare_folder(place, lambda part: prepare(source, captions, stores, part, progress))
+    manifest, tokenizer = Manifest.read(place), Tokenizer.read(place)
     hashes = {**manifest.train, **manifest.dev}
-    broken = compute_features(stores, config.data.images, hashes, progress)
+    broken = compute_features(stores, data.images, hashes, progress)
     if broken:
         raise ModelError(abbreviate(broken.values()), "the images that the run started with")
-    remarks = start_advice(config.model.image, config.start_from)
-    if captions.dev and not config.data.dev_captions:
+    remarks = start_advice(source.model.image, source.start_from)
+    if captions.dev and not data.dev_captions:
         remarks += (described(len(captions.dev), "images"),)
-    texts = read_prepared_captions(prepared_folder)
-    examples = caption_examples(texts, manifest, stores, config.train)
+    with reading(f"the prepared captions in {place} are"):
+        images = np.load(place / "pictures.npy", allow_pickle=False)
+        examples = tables_of(place, images, manifest, stores, train)
     rewards = None
-    if config.train.self_critical_lr:
+    if train.self_critical_lr:
         captions_of = dict(captions.train)
         references = [captions_of[name] for name in manifest.train]
-        longest = config.search.max_caption
-        rewards = SelfCritical(references, texts.images, tokenizer, config.train, longest)
-    dropped = Dropped(manifest.empty, manifest.long)
+        rewards = SelfCritical(references, images, tokenizer, train, source.search.max_caption)
     return Data(
         tokenizer,
         examples,
-        dropped,
-        dev_set(captions.dev, manifest.dev, stores[-1], config.data),
+        Dropped(manifest.empty, manifest.long),
+        dev_set(source, captions.dev, manifest.dev, stores[-1]),
         notes=notes(manifest),
         reward_loss=rewards,
         remarks=remarks,
     )
 
 
-def caption_examples(
-    texts: PreparedCaptions, manifest: Manifest, stores: list[FeatureStore], config: TrainConfig
-) -> CaptionExamples:
-    """Return the captions that `prepare` wrote, with the features or pixels of their images."""
-    target, images, links = texts
-    keys = list(manifest.train.values())
-    stages = [
-        CaptionExamples(target, store.cache.rows(keys)[images], store.inputs, links)
-        for store in stores
-    ]
-    first, last = stages[0], stages[-1]
-    inputs = replace(last.inputs, augment=config.encoder_from > 0)
-    # a large network costs the most, and samples of one image are compared with each other
-    shared_from = 0 if config.self_critical_lr else config.encoder_from - 1
-    if shared_from < 0:
-        return last
-    turn = config.encoder_from - 1 if len(stages) > 1 else 0
-    return CaptionExamples(
-        target,
-        last.rows,
-        inputs,
-        links=links,
-        together=True,
-        together_from=shared_from,
-        first=first,
-        turn=turn,
+def tables_of(
+    folder: Path,
+    images: np.ndarray,
+    manifest: Manifest,
+    stores: Sequence[FeatureStore],
+    train: TrainConfig,
+) -> Table:
+    """Return the captions that `prepare` wrote, with features or pixels, by their first epochs.
+
+    images (N,): of each caption. Captions of one image share a batch where the image network is
+    trained, because it costs the most, and where rewards of one image are compared.
+    """
+    keys, target = list(manifest.train.values()), read_side(folder, "target")
+    links = read_side(folder, "links") if (folder / "links.ids").exists() else None
+    columns = [store.images(keys).some(images) for store in stores]
+    apart, last = columns[0], columns[-1]
+    turn = train.encoder_from - 1  # epoch from which the network is trained
+    if turn < 0 and not train.self_critical_lr:
+        return Table(last, target, links=links)
+    shared_from = 0 if train.self_critical_lr else turn
+    pixels = replace(last, augment=turn >= 0)
+    turn = turn if len(stores) > 1 else 0
+    stages = []
+    for epoch in sorted({0, max(0, shared_from), max(0, turn)}):
+        column = pixels if epoch >= turn else apart
+        rows = column.rows if epoch >= shared_from else None
+        stages.append((epoch, Table(column, target, links=links, sources=rows)))
+    return replace(stages[-1][1], stages=tuple(stages))
+
+
+def read_parts(source: TrainingSource, place: Path) -> Captions:
+    """Return the captions for training and evaluation; dev is read first, to fail early.
+
+    place: of the prepared data. Without a named dev set, a share of the images is held out, unless
+    the run was prepared without.
+    """
+    data = source.data
+    dev = read_captions(data.dev_captions, part="dev") if data.dev_captions else []
+    train = read_captions(data.captions, part="train")
+    if dev or (place.exists() and not Manifest.read(place).dev):
+        return Captions(train, dev)
+    named = ((one.image, one.image) for one in train)
+    held = held_out(named, data.dev_share, few=bool(source.start_from))
+    return Captions(
+        [one for one in train if one.image not in held], [one for one in train if one.image in held]
     )
 
 
-def read_parts(data: ImageData) -> Captions:
-    """Return the captions for training and evaluation; dev is read first, to fail early."""
-    dev = read_captions(data.dev_captions, part="dev") if data.dev_captions else []
-    return Captions(read_captions(data.captions, part="train"), dev)
-
-
-def split_dev(captions: Captions, share: float, *, few: bool = False) -> Captions:
-    """Hold out a share of the images for evaluation."""
-    held = held_out(((one.image, one.image) for one in captions.train), share, few=few)
-    parts: tuple[list[Captioned], list[Captioned]] = ([], [])
-    for image in captions.train:
-        parts[image.image in held].append(image)
-    return Captions(*parts)
-
-
 def prepare(
-    settings: Preparation,
+    source: TrainingSource,
     captions: Captions,
-    stores: list[FeatureStore],
+    stores: Sequence[FeatureStore],
     folder: Path,
     progress: Progress,
 ) -> None:
     """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
-    data = settings.data
+    data = source.data
     hashes, missing = locate(captions, open_images(data.images), progress)
     faults = compute_features(stores, data.images, hashes, progress)
     broken = {name: faults[key] for name, key in hashes.items() if key in faults}
@@ -162,10 +173,9 @@ def prepare(
         raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
     texts = [styled(text, data.caption_style) for image in train for text in image.captions]
     tokenizer = write_vocabulary(
-        folder, settings, lambda: learn_side(texts, settings.tokenizer), progress
+        folder, source, lambda: learn_side(texts, source.tokenizer), progress
     )
-    regions = read_regions(data, stores[-1].slots)
-    dropped = write_captions(train, tokenizer, folder, data, regions)
+    dropped = write_captions(source, train, tokenizer, folder, stores[-1].slots)
     manifest = Manifest(
         {image.image: usable[image.image] for image in train},
         {image.image: usable[image.image] for image in captions.dev if image.image in usable},
@@ -173,7 +183,55 @@ def prepare(
         broken,
         *dropped,
     )
-    write_manifest(folder, manifest)
+    write_made(folder, manifest._asdict())
+
+
+def write_captions(
+    source: TrainingSource, train: list[Captioned], tokenizer: Tokenizer, folder: Path, cells: int
+) -> Dropped:
+    """Write token ids, image indices and links; count captions that are empty or too long.
+
+    cells: of an image.
+    """
+    data, numbers, empty, long = source.data, [], 0, 0
+    regions = read_regions(data.regions, read_captions(data.captions, part="train"))
+    with write_errors(folder):
+        writer = SideWriter(folder, "target", id_type(len(tokenizer.target)))
+        links = SideWriter(folder, "links", np.dtype(np.uint32)) if regions else None
+        for number, image in enumerate(train):
+            for place, caption in enumerate(image.captions):
+                ids = tokenizer.encode_target(styled(caption, data.caption_style))
+                if len(ids) < 2:
+                    empty += 1
+                elif len(ids) > data.max_length:
+                    long += 1
+                else:
+                    writer.add([ids])
+                    numbers.append(number)
+                    if links:
+                        words = regions[image.image][place]
+                        found = cell_links(words, cells, ids, tokenizer)
+                        links.add([found.flatten().tolist()])
+        writer.close()
+        if links:
+            links.close()
+        np.save(folder / "pictures.npy", np.array(numbers, np.int64), allow_pickle=False)
+    if not numbers:
+        raise ModelError(
+            f"no usable caption in {data.captions}: {empty:,} are empty, "
+            f"{long:,} are longer than data.max_length",
+            "captions of that length",
+        )
+    return Dropped(empty, long)
+
+
+def read_regions(path: str, captions: Sequence[Captioned]) -> dict[str, list[WordLinks]]:
+    """Return the links of cells and words of each caption of an image; none without a file."""
+    if not path:
+        return {}
+    total = sum(len(image.captions) for image in captions)
+    lines = iter(read_word_links(Path(path), total, "caption"))
+    return {one.image: list(islice(lines, len(one.captions))) for one in captions}
 
 
 def locate(
@@ -200,7 +258,7 @@ def locate(
 
 
 def compute_features(
-    stores: list[FeatureStore], path: str, hashes: Mapping[str, str], progress: Progress
+    stores: Sequence[FeatureStore], path: str, hashes: Mapping[str, str], progress: Progress
 ) -> Broken:
     """Add rows for the images, given as name: content hash; return those that cannot be decoded.
 
@@ -223,37 +281,35 @@ def compute_features(
 
 
 def dev_set(
-    dev: list[Captioned], hashes: dict[str, str], store: FeatureStore, data: ImageData
+    source: TrainingSource, dev: list[Captioned], hashes: dict[str, str], store: FeatureStore
 ) -> DevCaptions | None:
     """Return the dev images that were found, with all their captions."""
-    found = [image for image in dev if image.image in hashes]
+    found = [image for image in dev if image.image in hashes and any(image.captions)]
     if not found:
         return None
-    references = [[text for text in image.captions if text] for image in found]
     return DevCaptions(
-        store.inputs,
-        store.cache.rows(hashes[image.image] for image in found),
-        references,
-        [[styled(text, data.caption_style) for text in texts] for texts in references],
-        tuple(image.image for image in found),
-        data.images,
+        [image.image for image in found],
+        [[text for text in image.captions if text] for image in found],
+        images=store.images(hashes[image.image] for image in found),
+        style=source.data.caption_style,
+        path=source.data.images,
     )
 
 
-def test_set(config: RunConfig, captions: list[Captioned], progress: Progress) -> DevCaptions:
+def test_set(
+    source: TrainingSource, captions: list[Captioned], progress: Progress
+) -> DevCaptions | None:
     """Return captioned images with features of the image network of a run.
 
     Raises ModelError if an image cannot be decoded.
     """
-    data = config.data
-    store = feature_stores(config.model, data.features, config.train, config.start_from)[-1]
+    data = source.data
+    store = feature_stores(source.model, data.features, source.train, source.start_from)[-1]
     hashes, _ = locate(Captions([], captions), open_images(data.images), progress)
     broken = compute_features([store], data.images, hashes, progress)
     if broken:
         raise ModelError(f"images of the test set: {abbreviate(broken.values())}", "each of them")
-    found = dev_set(captions, hashes, store, data)
-    assert found is not None
-    return found
+    return dev_set(source, captions, hashes, store)
 
 
 def notes(manifest: Manifest) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ A frozen encoder needs only its features; an encoder that is trained needs the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.captions import ImageInputs
+from attncli.data.captions import Images
 from attncli.data.image_features import FeatureCache, RowKind, cache_folder
 from attncli.training.configuration import load_initial_encoder
 from attncli.training.interfaces import Progress
@@ -38,10 +38,9 @@ class FeatureStore(NamedTuple):
     slots: int
     label: str  # for the progress display
 
-    @property
-    def inputs(self) -> ImageInputs:
-        """All stored rows."""
-        return ImageInputs(self.cache.table(), self.slots)
+    def images(self, keys: Iterable[str]) -> Images:
+        """Return the stored rows of images, given their content hashes, as a column."""
+        return Images(self.cache.table(), self.cache.rows(keys), self.slots)
 
 
 def first_encoder(
@@ -105,45 +104,31 @@ def pixels(encoder: ImageEncoder, config: ImageConfig, folder: Path) -> FeatureS
 
 
 def add_missing(
-    store: FeatureStore,
-    names: Mapping[str, str],
-    read: ReadImage,
-    progress: Progress,
+    store: FeatureStore, names: Mapping[str, str], read: ReadImage, progress: Progress
 ) -> Broken:
-    """Compute the rows of images that the store does not have.
+    """Compute the rows of images that the store does not have, and store a chunk at a time.
 
-    names: name of each image, for messages, by its content hash.
+    names: name of each image, for messages, by its content hash. Each image is computed alone,
+    because the rounding of a convolution depends on the batch size. In batches, a row would depend
+    on the rows that the cache already had.
     """
+    broken: Broken = {}
     if not store.cache.missing(names):
-        return {}
+        return broken
     with store.cache.writing(lambda: progress("waiting for another run's features", 0, 0)):
-        return _compute(store, names, read, progress)
-
-
-def _compute(
-    store: FeatureStore,
-    names: Mapping[str, str],
-    read: ReadImage,
-    progress: Progress,
-) -> Broken:
-    """Compute and store the missing rows, a chunk at a time.
-
-    Each image is computed alone, because the rounding of a convolution depends on the batch size.
-    In batches, a row would depend on the rows that the cache already had.
-    """
-    needed, broken = store.cache.missing(names), {}
-    for start in range(0, len(needed), CHUNK):
-        progress(store.label, start, len(needed))
-        rows: dict[str, np.ndarray] = {}
-        for key in needed[start : start + CHUNK]:
-            try:
-                # reduced as when it is captioned
-                image = open_image(read(key), name=names[key], least=store.image.size)
-                rows[key] = store.compute(to_tensor(image, store.image)[None])
-            except ModelError as error:
-                broken[key] = "; ".join(filter(None, [error.found, error.hint]))
-        if rows:
-            store.cache.add(list(rows), np.concatenate(list(rows.values())))
+        needed = store.cache.missing(names)
+        for start in range(0, len(needed), CHUNK):
+            progress(store.label, start, len(needed))
+            rows: dict[str, np.ndarray] = {}
+            for key in needed[start : start + CHUNK]:
+                try:
+                    # reduced as when it is captioned
+                    image = open_image(read(key), name=names[key], least=store.image.size)
+                    rows[key] = store.compute(to_tensor(image, store.image)[None])
+                except ModelError as error:
+                    broken[key] = "; ".join(filter(None, [error.found, error.hint]))
+            if rows:
+                store.cache.add(list(rows), np.concatenate(list(rows.values())))
     return broken
 
 

@@ -3,24 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from attncli.caption.prepared import ImageData
 from attncli.data import scenes
 from attncli.data.captions import parts_of, read_captions
 from attncli.data.embedded import as_table, as_tar
 from attncli.data.named_files import find_images, open_images
-from attncli.training.configuration import names_shipped_network
+from attncli.training.configuration import names_shipped_network, weights_hash
+from attncli.training.settings.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError
+from models.core.settings import option
 
 if TYPE_CHECKING:
-    from attncli.training.interfaces import Data, DevSet, Progress
-    from attncli.training.settings.config import RunConfig, TrainConfig
+    from attncli.training.dev import Data, DevSet
+    from attncli.training.interfaces import Progress
     from models.core.config import ModelConfig
-    from models.core.use_config import TokenizerConfig
+
+
+@dataclass(frozen=True)
+class ImageData(DataConfig):
+    """Images and their captions."""
+
+    images: str = option("", "a folder of images, or a TAR file of them")
+    captions: str = option("", "rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file")
+    dev_captions: str = option("", "captions for evaluation during training, as for captions")
+    regions: str = option(
+        "",
+        "a file of the cells that words name: a line of cell-word links for each caption, image by "
+        "image, counted from 0, cells row by row",
+    )
+    caption_style: str = option(
+        "words",
+        "caption text: words (lower case, no punctuation, as in the papers) or plain (unchanged)",
+        choices=("words", "plain"),
+    )
+    features: str = option(
+        "", "folder that caches the features of a frozen image encoder (empty: the user's cache)"
+    )
+
+    PARTS = MappingProxyType({"train": "captions", "dev": "dev_captions", "regions": "regions"})
+    FOLDERS = ("images",)
+    CACHES = ("features",)
+
+    @property
+    def is_given(self) -> bool:
+        """True if images or a file of captions are named."""
+        return bool(self.images or self.captions)
+
+    def absolute(self) -> ImageData:
+        """Use a file of captions with splits for evaluation too, if no other is named."""
+        found = super().absolute()
+        if found.captions and not found.dev_captions and parts_of(found.captions):
+            return replace(found, dev_captions=found.captions)
+        return found
 
 
 class ImageTraining(TrainingSource):
@@ -36,8 +75,8 @@ class ImageTraining(TrainingSource):
     embedded = "embedded scenes"
     default_preset = "show-attend-tell-soft-small"
     example_input = "attn caption IMAGE"
-    data = ImageData
-    train = ("encoder_from", "noun_swap", "self_critical_lr")
+    table = ImageData
+    settings = ("encoder_from", "noun_swap", "self_critical_lr")
     metrics = (*TrainingSource.metrics, "cider")
     comparison = Comparison(
         outputs="captions",
@@ -56,34 +95,37 @@ class ImageTraining(TrainingSource):
         ),
     )
 
-    def count(self, data: Any, most: int) -> int:
+    @classmethod
+    def count(cls, data: Any, most: int) -> int:
         """Return the number of images, of which each has several captions."""
         return len(read_captions(data.captions, part="train")) if data.captions else most
 
-    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
+    def check(self) -> None:
         """Refuse texts, images without captions, and captions without images."""
-        super().check(data, train, tokenizer, named)
+        super().check()
+        data = self.data
         if bool(data.images) != bool(data.captions):
             found, missing = ("images", "captions") if data.images else ("captions", "images")
             raise ModelError(
                 f"data.{found} without data.{missing}", "both", f"give --{missing} too"
             )
-        if bool(data.regions) != bool(train.attention.regions):
+        if bool(data.regions) != bool(self.train.attention.regions):
             raise ModelError("one of data.regions and train.attention.regions", "both")
         for name in ("dev_captions", "regions"):
             if getattr(data, name) and not data.captions:
                 raise ModelError(f"data.{name} without data.captions", "both")
 
-    def shipped_weights(self, config: ModelConfig) -> dict[str, str]:
+    @classmethod
+    def shipped_weights(cls, config: ModelConfig) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""
-        from attncli.training.configuration import weights_hash
-        from models.networks.edgetpu import shipped_captioner
+        from models.networks.edgetpu import shipped_captioner  # imports torch
 
         if not names_shipped_network(config.image):
             return {}
         return {"image network": weights_hash(shipped_captioner())}
 
-    def demo_contents(self, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
+    @classmethod
+    def demo_contents(cls, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
         """Yield tables of drawn scenes and their captions, and the TAR file of the images."""
         files: list[tuple[str, bytes]] = []
         for part, found in scenes.split(*sizes, seed=seed)._asdict().items():
@@ -93,7 +135,8 @@ class ImageTraining(TrainingSource):
             yield f"{part}.tsv", as_table((name, *(c.text for c in texts)) for name, texts in rows)
         yield "images.tar", as_tar(files)
 
-    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+    @classmethod
+    def tests(cls, data: Any, files: Sequence[Path]) -> Sequence[Path]:
         """Return the file of captions to test on: that of the run, if it has a test part.
 
         Raises ModelError for a missing image.
@@ -105,16 +148,18 @@ class ImageTraining(TrainingSource):
             find_images(names, open_images(data.images), str(path))
         return files
 
-    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+    def test_set(self, files: Sequence[Path], progress: Progress) -> DevSet:
         """Return captioned images; raise ModelError if one cannot be decoded."""
-        from attncli.caption import data as image_data
+        from attncli.caption import data  # imports torch
 
-        return image_data.test_set(config, read_captions(files[0], part="test"), progress)
+        found = data.test_set(self, read_captions(files[0], part="test"), progress)
+        assert found is not None
+        return found
 
-    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+    def load(self, folder: Path, progress: Progress) -> Data:
         """Return captions with image features or pixels, and the dev set."""
-        from attncli.caption import data as image_data
+        from attncli.caption import data  # imports torch
 
-        if config.train.noun_swap and not config.model.image.labels:
+        if self.train.noun_swap and not self.model.image.labels:
             raise ModelError("train.noun_swap without model.image.labels", "both")
-        return image_data.load(self.with_data(config, folder), folder, progress)
+        return data.load(self, folder, progress)

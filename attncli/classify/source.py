@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -13,17 +14,11 @@ from attncli.data.corpus import SEED, described
 from attncli.data.embedded import as_table
 from attncli.data.grammar import split_tenses
 from attncli.data.tables import LabelledText, check_order, read_labelled
-from attncli.training.interfaces import Data, DevSet, Progress
-from attncli.training.pairs import PairTable, prepare_pairs
+from attncli.training.dev import Data
+from attncli.training.interfaces import Progress
+from attncli.training.prepared import PairTable, learn_side, load_table, write_vocabulary
 from attncli.training.settings.config import DataConfig
-from attncli.training.sources import (
-    Comparison,
-    Preparation,
-    Sizes,
-    TrainingSource,
-    preparation,
-)
-from attncli.training.vocabulary import learn_side, write_vocabulary
+from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError
 from models.core.registry import TABLES
 from models.core.settings import option
@@ -32,8 +27,10 @@ from models.text.normalise import nfc, normalise
 from models.text.tokenizer import LabelTokenizer, Tokenizer, check_labels, read_tokenizer
 
 if TYPE_CHECKING:
-    from attncli.training.settings.config import RunConfig, TrainConfig
+    from attncli.training.dev import DevSet
     from models.core.types import VocabularySizes
+
+MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most
 
 
 @dataclass(frozen=True)
@@ -57,8 +54,8 @@ class LabelTraining(TrainingSource):
     embedded = "the embedded grammar, labelled with the tense"
     default_preset = "bilstm-attention-small"
     example_input = "echo {} | attn classify"
-    data = LabelData
-    train = ("r_drop",)
+    table = LabelData
+    settings = ("r_drop",)
     metrics = ("accuracy", "macro_f1")
     comparison = Comparison(
         outputs="labels",
@@ -69,80 +66,79 @@ class LabelTraining(TrainingSource):
         metrics={"accuracy": "accuracy"},
     )
 
-    def count(self, data: Any, most: int) -> int:
+    @classmethod
+    def count(cls, data: Any, most: int) -> int:
         """Return the number of labelled texts."""
         return len(read_labelled(data.labels)) if data.labels else most
 
-    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
+    def check(self) -> None:
         """Refuse other data, and settings that have no effect on labels."""
-        super().check(data, train, tokenizer, named)
-        if train.attention.coverage != "none":
-            raise ModelError(f"train.attention.coverage for {named}", "none")
-        if data.dev_labels and not data.labels:
+        super().check()
+        if self.train.attention.coverage != "none":
+            raise ModelError(f"train.attention.coverage for {self.named}", "none")
+        if self.data.dev_labels and not self.data.labels:
             raise ModelError("data.dev_labels without data.labels", "both")
 
-    def demo_contents(self, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
+    @classmethod
+    def demo_contents(cls, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
         """Yield tables of sentences of the embedded grammar, labelled with their tense."""
         for part, rows in split_tenses(*sizes[:2], seed=seed)._asdict().items():
             yield f"{part}.tsv", as_table(rows)
 
-    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+    @classmethod
+    def tests(cls, data: Any, files: Sequence[Path]) -> Sequence[Path]:
         """Return the table of a test set; raise ModelError for one that cannot be read."""
         for path in files:
             read_labelled(path)
         return files
 
-    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
-        """Return labelled texts."""
-        return dev_labels(read_labelled(files[0]))
-
-    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
-        """Return tokenised texts with their labels, and the dev set."""
-        return load(preparation(self.with_data(config, folder)), folder, progress)
-
-    def describe_vocabulary(self, sizes: VocabularySizes) -> str:
+    @classmethod
+    def describe_vocabulary(cls, sizes: VocabularySizes) -> str:
         """Return the numbers of tokens and of labels."""
         return f"{sizes.source:,} tokens, {sizes.target:,} labels"
 
+    def test_set(self, files: Sequence[Path], progress: Progress) -> DevSet:
+        """Return labelled texts."""
+        return dev_labels(read_labelled(files[0]))
 
-# Training on labelled texts.
+    def load(self, folder: Path, progress: Progress) -> Data:
+        """Return tokenised texts with their labels, and the dev set."""
+        data, place, remarks = self.data, folder / "data", tuple[str, ...]()
+        rows = read_labelled(data.labels)
+        check_order(rows, data.labels)
+        if data.dev_labels:
+            train, dev = rows, read_labelled(data.dev_labels)
+        else:
+            train, dev = set_aside(rows, data.dev_share)
+        if dev and not data.dev_labels:
+            remarks = (described(len(dev), "labelled texts"),)
+        labels = sorted({row.label for row in (*train, *dev)})
+        if self.start_from:
+            check_known(labels, read_tokenizer(Path(self.start_from)), data.labels)
+        else:
+            check_labels(labels)
+        if not train:
+            raise ModelError(f"1 different text in {data.labels}", "2 or more")
 
+        def vocabulary(part: Path, texts: list[str], _: list[str]) -> Tokenizer:
+            learned = partial(learn, texts, labels, self.tokenizer)
+            return write_vocabulary(part, self, learned, progress)
 
-def load(settings: Preparation, folder: Path, progress: Progress) -> Data:
-    """Return the run's data; prepare them in the run folder the first time."""
-    data, place = settings.data, folder / "data"
-    train, dev = read_rows(data)
-    labels = sorted({row.label for row in (*train, *dev)})
-    if settings.start_from:
-        check_known(labels, read_tokenizer(Path(settings.start_from)), data.labels)
-    else:
-        check_labels(labels)
-    if not train:
-        raise ModelError(f"1 different text in {data.labels}", "2 or more")
-
-    def vocabulary(part: Path, texts: list[str], _: list[str]) -> Tokenizer:
-        return write_vocabulary(
-            part, settings, lambda: learn(texts, labels, settings.tokenizer), progress
-        )
-
-    table = PairTable(data.labels, lambda: ((text, label) for label, text in train))
-    pairs, dropped = prepare_pairs(settings, table, place, progress, learn=vocabulary)
-    remarks: tuple[str, ...] = ()
-    if dev and not data.dev_labels:
-        remarks = (described(len(dev), "labelled texts"),)
-    found = dev_labels(dev) if dev else None
-    notes = unlearned_labels(train, dev)
-    return Data(read_tokenizer(place), pairs, dropped, found, notes=notes, remarks=remarks)
+        read = partial(map, lambda row: row[::-1], train)
+        table = PairTable(data.labels, read, self.longest)
+        pairs, dropped = load_table(self, table, place, progress, learn=vocabulary)
+        found, notes = dev_labels(dev) if dev else None, unlearned_labels(train, dev)
+        return Data(read_tokenizer(place), pairs, dropped, found, notes=notes, remarks=remarks)
 
 
 def unlearned_labels(train: Sequence[LabelledText], dev: Sequence[LabelledText]) -> tuple[str, ...]:
     """Return a warning that names a dev label without an example to learn from."""
     unknown = sorted({row.label for row in dev} - {row.label for row in train})
+    if not unknown:
+        return ()
     more = f" and {len(unknown) - 1:,} more" if unknown[1:] else ""
     return (
-        (f"label {unknown[0]!r}{more} of the dev set has no training example: it is never right",)
-        if unknown
-        else ()
+        f"label {unknown[0]!r}{more} of the dev set has no training example: it is never right",
     )
 
 
@@ -161,25 +157,13 @@ def dev_labels(rows: Sequence[LabelledText]) -> DevSet:
     """Return labelled texts as a dev set."""
     from attncli.classify.dev import DevLabels  # imports torch
 
-    return DevLabels([row.text for row in rows], [row.label for row in rows])
-
-
-def read_rows(data: LabelData) -> tuple[list[LabelledText], list[LabelledText]]:
-    """Return the rows of both sets."""
-    rows = read_labelled(data.labels)
-    check_order(rows, data.labels)
-    if not data.dev_labels:
-        return set_aside(rows, data.dev_share)
-    return rows, read_labelled(data.dev_labels)
+    return DevLabels([row.text for row in rows], [[row.label] for row in rows])
 
 
 def learn(texts: Iterable[str], labels: Sequence[str], config: TokenizerConfig) -> LabelTokenizer:
     """Return a tokenizer learned from texts, with labels."""
     learned = learn_side([normalise(text) for text in texts], config)
     return LabelTokenizer(learned.files()["tokenizer.model"], labels)
-
-
-MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most
 
 
 def set_aside(

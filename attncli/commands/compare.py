@@ -1,4 +1,4 @@
-"""``attn models compare``."""
+"""``attn models compare``: parse the options, train, measure, write table and chart."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ from models.storage.settings import family_of, read_settings
 
 if TYPE_CHECKING:
     from attncli.jobs import compare as job
-
-# Runs of a comparison: planned and trained; their tables and plots written. Imports torch.
 
 
 def show_remaining(
@@ -108,9 +106,6 @@ def run(
             for suffix in FORMATS if rows else ():
                 draw_comparison(output / f"comparison{suffix}", rows)
     return rows, failed
-
-
-# Settings that every variant of a comparison changes, from the options of the command.
 
 
 TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
@@ -201,9 +196,6 @@ def check_options(files: ComparedData) -> None:
 
 def _refused(message: str, option: str) -> typer.BadParameter:
     return typer.BadParameter(message, param_hint=f"'{option}'")
-
-
-# ``attn models compare``: parse the options, train, measure, write table and chart.
 
 
 Names = Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -26,9 +27,12 @@ from attncli.training.configuration import check_effect
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import AlreadyFinished
 from attncli.training.processes import own_rank
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.settings.config import DataConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import TrainingSource, training_source
+
+if TYPE_CHECKING:
+    from attncli.training.estimate import Estimate
 
 ENGLISH = "A dog runs."  # an example for models that name their languages
 
@@ -116,7 +120,11 @@ def train(
         raise typer.Exit(launch(processes, ["train", *context.meta[options.ARGUMENTS]]))
     where = open_device(rank, Options(device, threads))
     if dry_run:
-        _dry_run(config, where)
+        from attncli.jobs import train as job  # imports torch
+
+        with Display(config.train) as display, memory_advice(config.train):
+            found = job.dry_run(config, device=where, progress=display.progress)
+        _show_estimate(found, config.train)
         return
     kind, languages = training_source(config.model.family), config.tokenizer.languages
     folder = output or own or default_folder(kind, config.data, languages, config.preset)
@@ -128,17 +136,13 @@ def train(
 train.command_class = options.TrainCommand  # type: ignore[attr-defined]
 
 
-def _dry_run(config: RunConfig, device: str) -> None:
-    from attncli.jobs import train as job  # imports torch
-
-    with Display(config.train) as display, memory_advice(config.train):
-        found = job.dry_run(config, device=device, progress=display.progress)
+def _show_estimate(found: Estimate, train: TrainConfig) -> None:
     print(f"parameters        {found.parameters:,}")
     print(f"vocabulary        {found.vocabulary}")
     print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded), {found.dev:,} for dev")
     unit = "batch" if found.batches == 1 else "batches"
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
-    train, every = config.train, config.train.evaluate_every or found.batches
+    every = train.evaluate_every or found.batches
     print(
         f"recipe            {train.batch_tokens:,} tokens a batch, {train.schedule} rate after "
         f"{train.warmup:,} updates of warm-up, an evaluation every {every:,}"
@@ -148,7 +152,7 @@ def _dry_run(config: RunConfig, device: str) -> None:
         console.warn(warning)
 
 
-def _show_use(source: TrainingSource, languages: tuple[str, ...], folder: Path) -> None:
+def _show_use(source: type[TrainingSource], languages: tuple[str, ...], folder: Path) -> None:
     """Say where the samples of a finished run are, and how its model is used."""
     page, place = RunFolder(folder).samples / "index.html", shlex.quote(str(folder))
     if page.exists():
@@ -170,7 +174,7 @@ def _example(folder: Path) -> str:
 
 
 def default_folder(
-    source: TrainingSource, data: DataConfig, languages: tuple[str, ...], preset: str
+    source: type[TrainingSource], data: DataConfig, languages: tuple[str, ...], preset: str
 ) -> Path:
     """Return the folder of a run without `--output`. languages: of a multilingual tokenizer."""
     if getattr(data, "corpora", ()):

@@ -35,15 +35,12 @@ from attncli.training.processes import Processes, Rank
 from attncli.training.settings.config import RunConfig, TrainConfig
 from models.core.errors import ModelError, exhausted, is_exhausted
 
-# Display of a training run on stderr: permanent lines, and a progress bar on a terminal.
-
-
 EVERY = 0.2  # seconds between two updates of the bar
 RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
 
 
 class Display:
-    """The bars of a run: preparation first, then the updates."""
+    """A run on stderr: permanent lines, and on a terminal a bar of preparation, then of updates."""
 
     def __init__(self, config: TrainConfig) -> None:
         self.config = config

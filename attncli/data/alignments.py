@@ -183,10 +183,6 @@ def _fault(written: RawLink, lengths: Lengths, base: int) -> str:
     return ""
 
 
-# External alignments: files of links, and those of Marian's `--alignment`: `output ||| 0-0 1-2`, or
-# with `soft` a row for each output token, commas between the weights of its source tokens: `output
-# ||| 0.9,0.1 0.2,0.8`. These may have a row and a column for the end mark, which are left out.
-
 SOFT = re.compile(r"[\d.\s]*\d[\s]*")  # of a source of one token
 TEXTS = "the texts that were aligned, words as that program cut them"
 
@@ -195,6 +191,10 @@ def read_external_alignments(
     path: Path, lengths: Sequence[tuple[int, int]]
 ) -> tuple[list[Panel], str]:
     """Return the alignments of a file, and how it was read. lengths: words of each pair.
+
+    A file of links, or of Marian's `--alignment`: `output ||| 0-0 1-2`, or with `soft` a row for
+    each output token, commas between the weights of its source tokens: `output ||| 0.9,0.1
+    0.2,0.8`. These may have a row and a column for the end mark, which are left out.
 
     Raises ModelError for a line that is not an alignment, and for alignments of other texts.
     """
@@ -247,9 +247,6 @@ def _matrix(where: str, text: str, source: int, target: int) -> NDArray[Any]:
     return table[:target, :source]
 
 
-# Word links of sentence pairs, and the attention weights that an aligner is trained towards. A link
-# between words becomes links between all their tokens; punctuation attached to a word is left out.
-
 WordLinks = tuple[Link, ...]  # of a pair: source word, target word, counted from 0
 
 
@@ -273,9 +270,13 @@ def read_word_links(path: Path, total: int, unit: str = "pair") -> list[WordLink
 def token_links(
     links: WordLinks, source: Sequence[int], target: Sequence[int], tokenizer: Tokenizer
 ) -> np.ndarray:
-    """Return the linked tokens (N, 2) of a pair: source token, target token."""
+    """Return the linked tokens (N, 2) of a pair: source token, target token.
+
+    A link between words becomes links between all their tokens; punctuation that is attached to a
+    word is left out.
+    """
     sides = (tokenizer.source, source), (tokenizer.target, target)
-    return linked(links, *(tokens_of_words(*side) for side in sides))
+    return linked(links, *(units(*side, marks=False).shares.T.numpy() > 0 for side in sides))
 
 
 def cell_links(
@@ -284,13 +285,8 @@ def cell_links(
     """Return the links of an image's cells and the tokens of a caption (N, 2): cell, token."""
     import numpy as np
 
-    return linked(links, np.eye(cells, dtype=bool), tokens_of_words(tokenizer.target, target))
-
-
-def tokens_of_words(processor: Any, ids: Sequence[int]) -> np.ndarray:
-    """Return True (words, tokens) for the tokens of each word. processor: of SentencePiece."""
-    shares: np.ndarray = units(processor, ids, marks=False).shares.T.numpy()
-    return shares > 0
+    words = units(tokenizer.target, target, marks=False).shares.T.numpy() > 0
+    return linked(links, np.eye(cells, dtype=bool), words)
 
 
 def linked(links: WordLinks, source: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -308,26 +304,11 @@ def linked(links: WordLinks, source: np.ndarray, target: np.ndarray) -> np.ndarr
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def target_weights(pairs: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
-    """Return weights (B, T, S) from the token links of pairs; the linked tokens of a row share it.
-
-    shape: T target tokens and S source tokens.
-    """
-    import numpy as np
-
-    table = np.zeros((len(pairs), *shape), np.float32)
-    for number, links in enumerate(pairs):
-        source, target = links.T
-        table[number, target, source] = 1
-    return table / np.maximum(table.sum(-1, keepdims=True), 1)
-
-
 def with_end_mark(weights: Tensor, batch: Batch) -> Tensor:
     """Return target weights (B, T, S) that link tokens without links to the source's end mark.
 
     The weights of a pair without any link stay 0.
     """
-
     from torch import nn
 
     free = batch.target_mask & (batch.target_out != END) & (weights.sum(-1) == 0)  # (B, T)

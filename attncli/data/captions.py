@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,15 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attncli.data import tables
-from attncli.data.alignments import target_weights
-from attncli.data.batching import Examples
 from attncli.data.lines import open_text
-from attncli.data.tokens import Side
 from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.settings import parse_json
-from models.core.types import Batch
-from models.search.batching import teacher_forcing_batch
 from models.text.normalise import nfc
 
 if TYPE_CHECKING:
@@ -166,10 +161,11 @@ CROP = 0.8  # smallest share of an image's area that is kept; 1: no cropping
 
 
 @dataclass(frozen=True)
-class ImageInputs:
-    """Inputs of the model for images: features of a frozen encoder, or pixels."""
+class Images:
+    """A column of images: features of a frozen encoder, or pixels."""
 
     table: np.ndarray  # (rows, S, V) of floats, or (rows, 3, h, w) of bytes; memory-mapped
+    rows: np.ndarray  # (N,) row of the table for each example
     slots: int  # S: cells that the encoder leaves
     augment: bool = False  # True: mirror and crop pixels at random
 
@@ -178,16 +174,24 @@ class ImageInputs:
         """Return True for pixels, which the encoder has not processed yet."""
         return self.table.ndim == 4
 
-    def source(self, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Return features (B, S, V) or pixels (B, 3, h, w) from 0 to 1, and the mask (B, S)."""
+    @property
+    def lengths(self) -> np.ndarray:
+        """Lengths (N,): 0, because all images have one size."""
+        return np.zeros(len(self.rows), np.int64)
 
+    def some(self, numbers: Sequence[int] | np.ndarray) -> Images:
+        """Return the column of some examples."""
+        return replace(self, rows=self.rows[numbers])
+
+    def padded(self, numbers: np.ndarray | slice) -> tuple[Tensor, Tensor]:
+        """Return features (B, S, V) or pixels (B, 3, h, w) from 0 to 1, and the mask (B, S)."""
         import torch
 
-        source = torch.from_numpy(np.ascontiguousarray(self.table[rows]))
+        source = torch.from_numpy(np.ascontiguousarray(self.table[self.rows[numbers]]))
         if self.are_pixels:
             source = source.float().div_(255)
             source = augmented(source) if self.augment else source
-        return source, torch.ones(len(rows), self.slots, dtype=torch.bool)
+        return source, torch.ones(len(source), self.slots, dtype=torch.bool)
 
 
 def augmented(images: Tensor, *, flip: float = FLIP, crop: float = CROP) -> Tensor:
@@ -195,7 +199,6 @@ def augmented(images: Tensor, *, flip: float = FLIP, crop: float = CROP) -> Tens
 
     The random numbers are those of torch's generator, which checkpoints store.
     """
-
     import torch
     from torch.nn.functional import affine_grid, grid_sample
 
@@ -208,56 +211,3 @@ def augmented(images: Tensor, *, flip: float = FLIP, crop: float = CROP) -> Tens
     theta[:, :, 2] = shift.T
     grid = affine_grid(theta, list(images.shape), align_corners=False)
     return grid_sample(images, grid, padding_mode="border", align_corners=False)
-
-
-@dataclass(frozen=True)
-class CaptionExamples(Examples):
-    """Captions and the image inputs of their images, which may change at an epoch (from 0)."""
-
-    target: Side
-    rows: np.ndarray  # (N,) row of the inputs for each caption's image
-    inputs: ImageInputs
-    links: Side | None = None  # of each caption: cell, target token, cell, target token, ..
-    together: bool = False  # True: captions of one image share a batch, so that it is encoded once,
-    together_from: int = 0  # from this epoch on
-    first: CaptionExamples | None = None  # those before the epoch `turn`, if others
-    turn: int = 0
-
-    def at(self, epoch: int) -> CaptionExamples:
-        """Return the captions of an epoch, counted from 0."""
-        shown = self.first if self.first and epoch < self.turn else self
-        together = self.together and epoch >= self.together_from
-        return replace(shown, together=together, first=None)
-
-    @property
-    def count(self) -> int:
-        """Number of captions."""
-        return len(self.rows)
-
-    @property
-    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (N,): 0 for every image, and the number of tokens of every caption."""
-        return np.zeros(self.count, np.int64), self.target.lengths
-
-    @property
-    def shared(self) -> np.ndarray | None:
-        """Image of each caption, if captions of one image share a batch; otherwise None."""
-        return self.rows if self.together else None
-
-    def batch(self, numbers: np.ndarray) -> Batch:
-        """Return the padded batch of some captions with their images."""
-
-        import torch
-
-        images, rows = self.rows[numbers], None
-        if self.together:
-            images, places = np.unique(images, return_inverse=True)
-            rows = torch.from_numpy(places)
-        target = self.target.padded(numbers)
-        batch = teacher_forcing_batch(*self.inputs.source(images), *target)
-        regions = None  # (B, T, S) where attention should be
-        if self.links is not None:
-            shape = batch.target_out.shape[1], self.inputs.slots
-            pairs = [self.links[number].reshape(-1, 2) for number in numbers]
-            regions = torch.from_numpy(target_weights(pairs, shape))
-        return batch._replace(rows=rows, regions=regions)

@@ -20,6 +20,10 @@ from models.core.errors import ModelError
 
 LICENCE = re.compile(r"CC-BY .*Attribution: tatoeba\.org")  # third column of the tables of Anki
 HEAD = 500  # lines by which a source is told from references
+MOST = 500  # sources of a dev set, because they are decoded at every evaluation
+LEAST = 10  # scores of fewer sources say little
+SEED = 1  # of the choice
+FEW = 5  # sources of a run from a trained model, which has little data, or of many corpora
 BARS = "|||"  # as fast_align, Moses and others write pairs
 
 
@@ -37,7 +41,9 @@ def read_pairs(paths: Sequence[Path | str]) -> Iterator[CorpusPair]:
     for files that cannot be read, are empty, or have different numbers of lines.
     """
     names = " ".join(Path(path).name for path in paths)
-    rows = aligned(paths) if len(paths) > 1 else _table(Path(paths[0]))
+    rows: Iterator[Sequence[str]] = aligned(paths)
+    if len(paths) == 1:
+        rows = table_rows(Path(paths[0]), (line for [line] in rows))
     for source, *references in without_header(rows, names):
         yield CorpusPair(source, tuple(references))
 
@@ -79,7 +85,7 @@ def aligned(paths: Sequence[Path | str], *, as_written: bool = False) -> Iterato
                 raise ModelError(found, "as many lines in each file", "line n belongs to line n")
             yield texts
     if not number:
-        raise _empty(paths[0])
+        raise ModelError(f"{paths[0]} is empty", "a sentence on each line")
 
 
 def separator_of(line: str) -> str:
@@ -91,15 +97,6 @@ def cells(line: str, separator: str) -> list[str]:
     """Return the columns of a line, without the spaces around `|||`."""
     row = line.split(separator)
     return [cell.strip(" ") for cell in row] if separator == BARS else row
-
-
-def _empty(path: Path | str) -> ModelError:
-    return ModelError(f"{path} is empty", "a sentence on each line")
-
-
-def _table(path: Path) -> Iterator[Sequence[str]]:
-    with open_text(path) as lines:
-        yield from table_rows(path, lines)
 
 
 def table_rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
@@ -123,7 +120,7 @@ def table_rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
         source, target, *others = row
         yield [source, target, *(text for text in others if not LICENCE.match(text))]
     if not number:
-        raise _empty(path)
+        raise ModelError(f"{path} is empty", "a sentence on each line")
 
 
 def is_source(path: Path, references: Sequence[Path], outputs: Sequence[Path]) -> bool:
@@ -192,16 +189,6 @@ def pair_of(line: Line) -> PairLine:
     return PairLine(number, source, target, ending, fault)
 
 
-# Dev set held out of the training data: sources or images chosen by a hash. All examples of a
-# chosen source are held out, so no source is in both sets. The choice depends on the set of
-# sources, not on their order, nor on train.seed: runs of several seeds have one dev set.
-
-MOST = 500  # sources, because they are decoded at every evaluation
-LEAST = 10  # scores of fewer sources say little
-SEED = 1  # of the choice
-FEW = 5  # sources of a run from a trained model, which has little data, or of many corpora
-
-
 def held_out(
     pairs: Iterable[tuple[str, str]],
     share: float,
@@ -212,8 +199,10 @@ def held_out(
 ) -> dict[str, str]:
     """Return a share of the distinct sources of pairs without an empty side, each with a target.
 
-    They are at most `most`, and none if that is fewer than LEAST. few: FEW of at least 20 sources
-    are enough, even if that is a larger share.
+    All examples of a source are held out, so no source is in both sets. The choice is by a hash; it
+    depends on the set of sources, not on their order, nor on train.seed: runs of several seeds have
+    one dev set. They are at most `most`, and none if that is fewer than LEAST. few: FEW of at least
+    20 sources are enough, even if that is a larger share.
     """
     if not share:
         return {}

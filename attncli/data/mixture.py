@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from attncli.data.batching import Examples
-from attncli.data.tokens import Side
+from attncli.data.examples import Examples, Side
 from models.core.types import Batch
 from models.search.batching import pad_pairs
 from models.text.tokenizer import END, Tokenizer, decode_text
@@ -114,11 +113,6 @@ class Mixture(Examples):
         """Return every pair of some directions once, unchanged; `at` returns those of an epoch."""
         count = sum(direction.pairs for direction in directions)
         return cls(tuple(directions), tokenizer, variation, np.arange(count)[:, None])
-
-    @property
-    def count(self) -> int:
-        """Number of examples."""
-        return len(self.rows)
 
     @cached_property
     def starts(self) -> np.ndarray:

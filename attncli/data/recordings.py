@@ -11,18 +11,18 @@ All random numbers come from the seed, the epoch and the example, so a run resum
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from attncli.data.batching import Examples
+from attncli.data.examples import Examples, Side
 from attncli.data.lines import open_text
-from attncli.data.tokens import Side, SideWriter
+from attncli.data.tokens import SideWriter
 from models.core.config import HOP, AudioConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import option
@@ -67,6 +67,8 @@ def read_transcripts(path: Path | str) -> list[Transcribed]:
 class AugmentConfig:
     """Changes of the sound in training."""
 
+    REMOVED: ClassVar[Mapping[str, Any]] = {"gain": 0.0}
+
     join: str = option(
         "1",
         "recordings of a folder that are joined to one example, at random, such as 1-6 (1: none)",
@@ -83,7 +85,6 @@ class AugmentConfig:
     noise: str = option(
         "", "white noise in dB below the sound, such as 10-40, lower is louder (empty: none)"
     )
-    gain: float = option(0.0, "largest change of the loudness of a recording in dB", at_most=60)
     speed: float = option(
         0.0, "largest change of speed, such as 0.1 for 0.9 to 1.1 (Ko et al. 2015)", at_most=0.5
     )
@@ -184,11 +185,6 @@ class SoundExamples(Examples):
                 order = order[count:]
         return found
 
-    @property
-    def count(self) -> int:
-        """Number of examples in this epoch."""
-        return len(self.joined)
-
     @cached_property
     def ids(self) -> list[list[int]]:
         """Token ids of the text of each example, end mark included."""
@@ -237,7 +233,7 @@ class SoundExamples(Examples):
     def sound(self, recordings: Sequence[int], random: np.random.Generator) -> np.ndarray:
         """Return the samples of an example: recordings, pauses and noise."""
         augment, rate = self.augment, self.audio.rate
-        parts = [changed(self.table[number], augment, rate, random) for number in recordings]
+        parts = [changed(self.table[number], augment, random) for number in recordings]
         if range_of(augment.join, "data.augment.join")[1] > 1:
             low, high = range_of(augment.pause, "data.augment.pause")
             lengths = random.uniform(low, high, len(parts) + 1) * rate / 1000
@@ -264,16 +260,12 @@ class SoundExamples(Examples):
         return mean.astype(np.float32), np.sqrt(variance).astype(np.float32)
 
 
-def changed(
-    samples: np.ndarray, augment: AugmentConfig, rate: int, random: np.random.Generator
-) -> np.ndarray:
-    """Return a recording at another speed and loudness."""
+def changed(samples: np.ndarray, augment: AugmentConfig, random: np.random.Generator) -> np.ndarray:
+    """Return a recording at another speed."""
     if augment.speed:
         factor = random.uniform(1 - augment.speed, 1 + augment.speed)
         places = np.arange(0, len(samples) - 1, factor)
         samples = np.interp(places, np.arange(len(samples)), samples).astype(np.float32)
-    if augment.gain:
-        samples = samples * np.float32(10 ** (random.uniform(-augment.gain, augment.gain) / 20))
     return samples
 
 

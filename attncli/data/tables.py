@@ -159,15 +159,12 @@ def read_glossary(path: Path) -> Glossary:
     return Glossary(tuple(terms.values()))
 
 
-# Rows of several inputs. A row becomes a text: its inputs in the order in which the model reads
-# them, separated by tabs.
-
-
 def row_pairs(
     paths: Sequence[Path | str], inputs: Sequence[str], target: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield the row of inputs and the target of each line of a table.
+    """Yield the row of inputs and the target of each line of a table of several inputs.
 
+    A row becomes a text: its inputs in the order in which the model reads them, with tabs between.
     Raises ModelError for several files, a missing column, and a line with another number of
     columns than the header.
     """

@@ -1,4 +1,4 @@
-"""Tokenised sentence pairs on disk, memory-mapped, so that memory does not limit their number.
+"""Columns of token ids on disk, memory-mapped, so that memory does not limit their number.
 
 A side is two files: `.ids`, the ids of all sentences one after another, two bytes each (four bytes
 from 65,536 tokens on), and `.offsets`, the position of each sentence.
@@ -8,80 +8,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncli.data.batching import Examples
+from attncli.data.examples import Side, Table
 from models.core.errors import ModelError
 from models.core.files import write_errors
-from models.core.types import Batch
-from models.search.batching import teacher_forcing_batch, windows
-from models.text.tokenizer import PAD, Tokenizer
+from models.search.batching import windows
+from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    pass
 
-
-@dataclass(frozen=True)
-class Side:
-    """Token ids of one side of a corpus."""
-
-    ids: np.ndarray  # of all sentences, one after another
-    offsets: np.ndarray  # (N + 1,)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, index: int) -> np.ndarray:
-        """Return the ids of one sentence, end mark included."""
-        return self.ids[self.offsets[index] : self.offsets[index + 1]]
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Length of every sentence in tokens, (N,)."""
-        return np.diff(self.offsets)
-
-    def lengths_of(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the lengths (n,) of some sentences in tokens."""
-        return self.offsets[numbers + 1] - self.offsets[numbers]
-
-    def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Return the ids (B, T) of some sentences, and their mask (B, T)."""
-
-        import torch
-
-        lengths = self.lengths_of(numbers)
-        ids = np.full((len(numbers), int(lengths.max())), PAD, np.int64)
-        columns = np.arange(ids.shape[1])
-        mask = columns < lengths[:, None]  # (B, T)
-        ids[mask] = self.ids[(self.offsets[numbers][:, None] + columns)[mask]]
-        return torch.from_numpy(ids), torch.from_numpy(mask)
-
-
-@dataclass(frozen=True)
-class TokenPairs(Examples):
-    """A tokenised parallel corpus."""
-
-    source: Side
-    target: Side
-
-    @property
-    def count(self) -> int:
-        """Number of sentence pairs."""
-        return len(self.source)
-
-    @property
-    def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (N,) of every source and of every target, in tokens."""
-        return self.source.lengths, self.target.lengths
-
-    def batch(self, numbers: np.ndarray) -> Batch:
-        """Return the padded batch of some pairs."""
-        return teacher_forcing_batch(*self.source.padded(numbers), *self.target.padded(numbers))
+CHUNK = 10_000  # pairs encoded at a time
 
 
 class Dropped(NamedTuple):
@@ -91,12 +33,13 @@ class Dropped(NamedTuple):
     long: int
 
 
-def read_pairs(folder: Path) -> TokenPairs:
-    """Return the memory-mapped corpus that `write_pairs` wrote.
+def read_pairs(folder: Path) -> Table:
+    """Return the memory-mapped corpus that `write_pairs` wrote, with its links if it has some.
 
     Raises OSError or ValueError if a file is missing or damaged.
     """
-    return TokenPairs(read_side(folder, "source"), read_side(folder, "target"))
+    links = read_side(folder, "links") if (folder / "links.ids").exists() else None
+    return Table(read_side(folder, "source"), read_side(folder, "target"), links=links)
 
 
 def read_side(folder: Path, side: str) -> Side:
@@ -111,50 +54,47 @@ def read_side(folder: Path, side: str) -> Side:
     return Side(np.memmap(path, dtype=kind, mode="r"), offsets)
 
 
-CHUNK = 10_000  # pairs encoded at a time
-
-
 def write_pairs(
     pairs: Iterable[tuple[str, str]],
     tokenizer: Tokenizer,
     folder: Path,
     *,
-    name: str = "",
     max_length: int,
+    name: str = "",
     advance: Callable[[int], None] = lambda done: None,
-    take_kept: Callable[[np.ndarray], None] = lambda kept: None,
-) -> Dropped:
-    """Tokenise pairs into a folder; return how many are left out.
+) -> tuple[Dropped, np.ndarray]:
+    """Tokenise pairs into a folder; return how many are left out, and which are written, (N,).
 
     A pair is left out if a side is empty, or longer than `max_length` tokens. name: of the files,
-    for messages. advance: receives the number of pairs done. take_kept: receives, chunk by chunk,
-    which pairs are written, (N,). Raises ModelError if no pair is written.
+    for messages. advance: receives the number of pairs done. Raises ModelError if none is written.
     """
+    import torch
+
+    threads, kept, empty = torch.get_num_threads(), [np.zeros(0, bool)], 0
     kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
     with write_errors(folder):
         source, target = (SideWriter(folder, side, kind) for side in ("source", "target"))
-        empty = long = done = 0
         for chunk in windows(pairs, CHUNK):
-            sources, targets = _encoded(chunk, tokenizer)
+            texts = [list(side) for side in zip(*chunk, strict=True)]
+            sources = tokenizer.encode_sources(texts[0], threads)
+            targets = tokenizer.encode_targets(texts[1], threads)
             sizes = np.array([[*map(len, sources)], [*map(len, targets)]])  # (2, N)
             is_empty = sizes.min(0) <= tokenizer.empty
-            is_long = ~is_empty & (sizes.max(0) > max_length)
-            kept = ~(is_empty | is_long)  # (N,)
-            take_kept(kept)
-            source.add(compress(sources, kept))
-            target.add(compress(targets, kept))
-            empty, long = empty + int(is_empty.sum()), long + int(is_long.sum())
-            done += len(chunk)
-            advance(done)
+            kept.append(~is_empty & (sizes.max(0) <= max_length))
+            source.add(compress(sources, kept[-1]))
+            target.add(compress(targets, kept[-1]))
+            empty += int(is_empty.sum())
+            advance(sum(map(len, kept)))
         source.close()
         target.close()
-    dropped = Dropped(empty, long)
-    if sum(dropped) == done:
-        raise _no_pairs(name, dropped, max_length)
-    return dropped
+    written = np.concatenate(kept)
+    dropped = Dropped(empty, int((~written).sum()) - empty)
+    if not written.any():
+        raise _none_written(name, dropped, max_length)
+    return dropped, written
 
 
-def _no_pairs(name: str, dropped: Dropped, longest: int) -> ModelError:
+def _none_written(name: str, dropped: Dropped, longest: int) -> ModelError:
     return ModelError(
         f"no usable pair in {name}: {dropped.empty:,} have an empty side, "
         f"{dropped.long:,} are longer than {longest:,} tokens",
@@ -166,16 +106,6 @@ def _no_pairs(name: str, dropped: Dropped, longest: int) -> ModelError:
 def id_type(pieces: int) -> np.dtype:
     """Return the integer type of the ids of a vocabulary of this size."""
     return np.dtype("<u4" if pieces > 2**16 else "<u2")
-
-
-def _encoded(
-    chunk: list[tuple[str, str]], tokenizer: Tokenizer
-) -> tuple[list[list[int]], list[list[int]]]:
-    import torch
-
-    sources, targets = map(list, zip(*chunk, strict=True))
-    threads = torch.get_num_threads()
-    return tokenizer.encode_sources(sources, threads), tokenizer.encode_targets(targets, threads)
 
 
 class SideWriter:

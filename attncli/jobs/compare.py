@@ -23,6 +23,7 @@ from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.scoring.score import MetricScore
 from attncli.training.configuration import check_buildable
+from attncli.training.dev import DevSet
 from attncli.training.estimate import Estimate, RunTime
 from attncli.training.fit import can_continue
 from attncli.training.folder import (
@@ -33,10 +34,10 @@ from attncli.training.folder import (
     locked,
     with_stored_choices,
 )
-from attncli.training.interfaces import DevSet, Progress, RunEvent, Started
+from attncli.training.interfaces import Progress, RunEvent, Started
 from attncli.training.metrics import evaluate
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.sources import TestFiles, comparison_of, training_source
+from attncli.training.sources import TestFiles, comparison_of, source_of_run
 from attncli.training.state import finished_run, read_counters, read_progress
 from models.core.errors import ModelError, naming
 from models.core.files import write_errors, write_text
@@ -82,7 +83,8 @@ class Failed(NamedTuple):
 
 def prepare(base: RunConfig, given: TestFiles, folder: Path) -> tuple[DataConfig, Tests]:
     """Return the data of all runs and the test set; write embedded data to the folder."""
-    source, data, files, (_, gold, index) = _source(base), base.data, given.test, given
+    source, data = source_of_run(base), base.data
+    files, gold, index = given
     if not data.is_given:
         with write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -93,10 +95,6 @@ def prepare(base: RunConfig, given: TestFiles, folder: Path) -> tuple[DataConfig
     known = source.read_gold(data, files, gold, index) if gold else None
     hashes = [fingerprint(part) for part in (files, [gold] if gold else []) if part]
     return data, Tests(files, known, hashlib.sha256(f"{hashes} {index}".encode()).hexdigest())
-
-
-def _source(config: RunConfig) -> Any:
-    return training_source(config.model.family)
 
 
 def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:
@@ -146,7 +144,7 @@ def compare(
             try:
                 for event in train(run.config, run.folder, device=device, **how):
                     if isinstance(event, Started):
-                        check_dev(event, run.config)
+                        check_dev(event, run.config.data.dev_share)
                     yield event
                 row = measure(run, tests, device=device, progress=shown)
             except NoDevError:
@@ -164,11 +162,11 @@ class NoDevError(ModelError):
     """There is no dev set, by which the weights are chosen."""
 
 
-def check_dev(sizes: Started | Estimate, config: RunConfig) -> None:
-    """Raise NoDevError for a run that held out none of its examples."""
+def check_dev(sizes: Started | Estimate, share: float) -> None:
+    """Raise NoDevError for a run that held out none of its examples. share: data.dev_share."""
     if not sizes.dev:
         raise NoDevError(
-            f"no dev set: data.dev_share = {config.data.dev_share} of {sizes.pairs:,} {sizes.unit}",
+            f"no dev set: data.dev_share = {share} of {sizes.pairs:,} {sizes.unit}",
             f"{LEAST} or more, which select the weights",
             "give --dev FILE, or raise data.dev_share",
         )
@@ -204,8 +202,8 @@ def times_needed(
 
     Variants that differ in UNTIMED settings or in dropout only are timed once.
     """
-    usual, source = TrainConfig(), _source(runs[0].config)
-    test = source.test_set(runs[0].config, tests.files, progress) if tests.files else ()
+    usual, source = TrainConfig(), source_of_run(runs[0].config)
+    test = source.test_set(tests.files, progress) if tests.files else ()
     timed: dict[RunConfig, Estimate] = {}
     found: dict[str, RunTime] = {}
     for run in runs:
@@ -217,7 +215,7 @@ def times_needed(
         shape = replace(config, train=train, model=model)
         if shape not in timed:
             timed[shape] = dry_run(config, device=device, progress=progress)
-            check_dev(timed[shape], config)
+            check_dev(timed[shape], config.data.dev_share)
         known = timed[shape]
         needed = known.time_needed(config.train)
         scoring = (known.dev + len(test)) * known.scoring
@@ -312,20 +310,21 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
     """Return the row of a finished run, and write it to the run folder."""
     state, config = read_progress(RunFolder(run.folder)), run.config
     assert state is not None, "a finished run"
-    source, bundle = _source(config), read(run.folder)
+    source, bundle = source_of_run(config), read(run.folder)
     model: Any = resolve_name(source_of(config.model.family).runner)(bundle, device)
-    dev = source.load(config, run.folder, progress).dev
-    test = source.test_set(config, tests.files, progress) if tests.files else None
-    loss, found = scores(bundle, dev, config, progress)
+    dev = source.loaded(run.folder, progress).dev
+    assert dev is not None, "a run with a dev set"
+    test = source.test_set(tests.files, progress) if tests.files else None
+    loss, found = scores(bundle, dev, config.train, progress)
     if loss > MOST_LOSS:
         raise ModelError(f"a dev loss of {loss:.3g}", f"at most {MOST_LOSS}", "lower train.lr")
     row = RunScores(
         variant=run.variant,
         seed=config.train.seed,
         dev=found,
-        test=scores(bundle, test, config, progress)[1] if test else (),
+        test=scores(bundle, test, config.train, progress)[1] if test else (),
         perplexity=math.exp(loss),
-        aer=source.error_rate(model, test or dev, tests.gold) if tests.gold else None,
+        aer=(test or dev).error_rate(model, tests.gold) if tests.gold else None,
         parameters=bundle.model.parameter_count(),
         updates=state.step,
         tokens_per_second=state.tokens / max(state.seconds, 1e-9),
@@ -338,11 +337,11 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
 
 
 def scores(
-    bundle: Bundle, texts: DevSet, config: RunConfig, progress: Progress
+    bundle: Bundle, texts: DevSet, train: TrainConfig, progress: Progress
 ) -> tuple[float, tuple[MetricScore, ...]]:
     """Return the loss of a set in nats per target token, and the scores that are compared."""
-    metrics = comparison_of(config.model.family).metrics
-    train = replace(config.train, metric=next(iter(metrics)))
+    metrics = comparison_of(bundle.model.config.family).metrics
+    train = replace(train, metric=next(iter(metrics)))
     found = evaluate(bundle, texts, train, lambda share: progress("evaluating", share, 1))
     values = {name: getattr(found, field) for field, name in metrics.items()}
     return found.loss, tuple(MetricScore(name, value) for name, value in values.items())

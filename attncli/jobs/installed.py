@@ -128,7 +128,7 @@ def verify(folder: Path) -> str:
     The checkpoints and the prepared data of a run folder are compared with theirs, too.
     Raises ModelError for what is damaged.
     """
-    from attncli.training.sources import check_folder
+    from attncli.training.prepared import check_folder
     from attncli.training.state import read_tensors
     from models.networks.bundle import read
 

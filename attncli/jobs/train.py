@@ -11,6 +11,7 @@ import torch
 
 from attncli.training import estimate
 from attncli.training.configuration import check_buildable, weights_hash
+from attncli.training.dev import DevSet
 from attncli.training.fit import Evaluate, can_continue, fit
 from attncli.training.folder import (
     START,
@@ -26,7 +27,6 @@ from attncli.training.folder import (
 )
 from attncli.training.interfaces import (
     AlreadyFinished,
-    DevSet,
     Ended,
     Evaluated,
     Event,
@@ -51,7 +51,7 @@ from attncli.training.saving import (
     save_samples,
 )
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.sources import training_source
+from attncli.training.sources import source_of_run, training_source
 from attncli.training.state import State, finished_run
 from models.core.config import ModelConfig
 from models.core.errors import ModelError
@@ -79,7 +79,8 @@ def train(
     everything saved.
     """
     folder, home = RunFolder(path), torch.device(device)
-    check_new(config, path)
+    check_new(config.start_from, path)
+    check_buildable(config)
     with locked(path):
         config = replace(config, train=with_stored_choices(folder, config.train))
         changes = schedule_changes(folder, config.train)
@@ -88,7 +89,7 @@ def train(
             yield finished
             return
         with released(folder, is_new):
-            data = training_source(config.model.family).load(config, path, progress)
+            data = source_of_run(config).loaded(path, progress)
         limit_kernel_caches()
         precision = chosen_precision(config.model, config.train, home)
         config = replace(config, train=replace(config.train, precision=precision))
@@ -105,31 +106,21 @@ def train(
 def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None:
     """Train to the end of a run, as every process but number 0, which prepares and saves it."""
     limit_kernel_caches()
-    source = training_source(config.model.family)
-    data = source.load(config, path, lambda label, done, total: None)
+    data = source_of_run(config).loaded(path, lambda label, done, total: None)
     config = completed(config, data)
-    state = stored_state(RunFolder(path), config, data, torch.device(device))
+    state = stored_state(RunFolder(path), source_of_run(config), data, torch.device(device))
     tables = (data.tokenizer, config.tokenizer, SearchConfig(**vars(config.search)))
     bundle = Bundle(state.model, *tables, prepare=data.prepare)
     score = evaluator(bundle, data.dev, config.train, group)
     dtype = DTYPES[config.train.precision]
-    for _ in fit(
-        state,
-        data.examples,
-        score,
-        config.train,
-        dtype,
-        reward_loss=data.reward_loss,
-        processes=group,
-    ):
+    for _ in fit(state, data.examples, score, config.train, dtype, data.reward_loss, group):
         if group.first(False):
             return
 
 
-def check_new(config: RunConfig, path: Path) -> None:
-    """Raise ModelError for a run that cannot be built, or that is its own initial model."""
-    check_buildable(config)
-    if config.start_from and Path(config.start_from).resolve() == path.resolve():
+def check_new(start_from: str, path: Path) -> None:
+    """Raise ModelError for a run that is its own initial model."""
+    if start_from and Path(start_from).resolve() == path.resolve():
         raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
 
 
@@ -143,7 +134,8 @@ def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished
     check_claim(folder, config, inputs)
     finished = finished_run(folder)
     if finished and (
-        can_continue(folder, config.train) or not is_compared(folder, config, finished.kept.step)
+        can_continue(folder, config.train)
+        or not is_compared(folder, config.start_from, finished.kept.step)
     ):
         finished = None
     if finished:

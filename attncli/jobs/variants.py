@@ -17,13 +17,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from attncli.training.command_line import absolute
-from attncli.training.configuration import check, encoder_assignments
+from attncli.training.configuration import encoder_assignments
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.sources import comparison_of
+from attncli.training.sources import comparison_of, source_of_run
 from models.core import registry
 from models.core.config import AttentionConfig, ModelConfig
 from models.core.errors import ConfigurationError, unknown_name
-from models.core.settings import fields_of, merged, overridden
+from models.core.settings import check_limits, fields_of, merged, overridden
 from models.core.sources import source_of
 from models.storage import presets as zoo
 
@@ -89,7 +89,8 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
         ability = source_of(variant.config.model.family).ability
         found = f"variant {name}, which {ability}, in a comparison of {wanted.outputs}"
         raise ConfigurationError(found, wanted.presets)
-    check(variant.config)
+    check_limits(variant.config)
+    source_of_run(variant.config).check()
     return variant
 
 

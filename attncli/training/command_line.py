@@ -16,7 +16,12 @@ from attncli.training.configuration import (
 )
 from attncli.training.fitting import COUNTED, Tables, fine_tuning, measured, new_weights
 from attncli.training.folder import RunFolder, read_config
-from attncli.training.settings.config import DataConfig, RunConfig, read_run_config
+from attncli.training.settings.config import (
+    DataConfig,
+    RunConfig,
+    absolute_path,
+    read_run_config,
+)
 from attncli.training.settings.corpora import CorpusConfig, languages_of
 from attncli.training.settings.toml import read_toml
 from attncli.training.sources import find_training_source, named_kind, training_source
@@ -86,7 +91,7 @@ def _fitted(
     given |= {f"train.{name}" for name in _table(values, "train")}
     if is_trained:
         source, count = training_source(values["model"]["family"]), COUNTED
-        data = from_dict(source.data, values["data"], where="data")
+        data = from_dict(source.table, values["data"], where="data")
         with suppress(ModelError):
             count = source.count(data, COUNTED)
         return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
@@ -172,11 +177,9 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
 
 
 def _tables(files: list[Path]) -> dict[str, Any]:
-    if not files:
-        return {}
     if len(files) > 1:
         raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
-    return read_toml(files[0])
+    return read_toml(files[0]) if files else {}
 
 
 def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
@@ -211,14 +214,14 @@ def absolute(config: RunConfig) -> RunConfig:
     """Return the settings with absolute paths, and with what the named files imply."""
     image, start = config.model.image, config.start_from
     if image.weights not in ("DEFAULT", "none"):
-        image = replace(image, weights=_absolute(image.weights))
-    attention, vectors = config.train.attention, tuple(map(_absolute, config.model.vectors))
+        image = replace(image, weights=absolute_path(image.weights))
+    attention, vectors = config.train.attention, tuple(map(absolute_path, config.model.vectors))
     if getattr(config.data, "links", "") and not attention.regions:
         attention = replace(attention, regions=GUIDED)
     return replace(
         config,
         train=replace(config.train, attention=attention),
-        start_from=_absolute(start),
+        start_from=absolute_path(start),
         data=config.data.absolute(),
         model=replace(config.model, image=image, vectors=vectors),
         tokenizer=_own_vocabulary(config.tokenizer, start),
@@ -230,7 +233,7 @@ def _own_vocabulary(tokenizer: TokenizerConfig, start: str) -> TokenizerConfig:
 
     That of an initial model keeps its kinds.
     """
-    files = tuple(map(_absolute, tokenizer.model))
+    files = tuple(map(absolute_path, tokenizer.model))
     if start or not files:
         return replace(tokenizer, model=files)
     if tokenizer.size:
@@ -238,7 +241,3 @@ def _own_vocabulary(tokenizer: TokenizerConfig, start: str) -> TokenizerConfig:
     kinds = [own_kind(Path(path), tokenizer.kind) for path in files]
     target = kinds[-1] if kinds[-1] != kinds[0] else ""
     return replace(tokenizer, model=files, kind=kinds[0], target_kind=target)
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).absolute()) if path else ""

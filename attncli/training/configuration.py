@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attncli.task.table import TRAINING
 from attncli.terminal import console
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.loggers import check_loggers
-from attncli.training.sources import not_for, training_source, training_sources
+from attncli.training.sources import find_training_source, not_for, source_of_run
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import check_limits, fields_of, from_dict, merged, overridden
@@ -44,9 +45,15 @@ def run_config(
     named = [text for text in assignments if text.strip().startswith("model.")]
     given = {"model": values["model"]} if "model" in values else {}
     config = config.of_kind(overridden(merged(config, given), named).model.family)
-    check_names(config, data_names(values, assignments))
+    own, others = fields_of(type(config.data)), map(find_training_source, TRAINING)
+    known = {name for other in others for name in fields_of(other.table)}
+    for name in data_names(values, assignments):
+        if name not in own and name in known:  # that another kind of input has
+            source = source_of_run(config)
+            raise not_for(f"data.{name}", source.named, source.unit)
     config = overridden(merged(config, values), assignments)
-    check(config)
+    check_limits(config)
+    source_of_run(config).check()
     return config
 
 
@@ -58,28 +65,10 @@ def data_names(values: Mapping[str, Any], assignments: Iterable[str]) -> list[st
     return [*(table if isinstance(table, Mapping) else ()), *own]
 
 
-def check_names(config: RunConfig, names: Iterable[str]) -> None:
-    """Raise ModelError for a setting of [data] that only another kind of input has."""
-    family = config.model.family
-    own, others = fields_of(type(config.data)), [fields_of(one.data) for one in training_sources()]
-    for name in names:
-        if name not in own and any(name in other for other in others):
-            named = f"preset {config.preset} (family {family})"
-            raise not_for(f"data.{name}", named, training_source(family).unit)
-
-
 def image_settings(preset: str, values: Mapping[str, Any]) -> ImageConfig:
     """Return the settings of the image network in a preset and the tables of a TOML file."""
     config = merged(RunConfig(preset=preset), {"model": find_preset(preset).model})
     return merged(config, {"model": values.get("model", {})}).model.image
-
-
-def check(config: RunConfig) -> None:
-    """Raise ConfigurationError for settings out of range or in conflict with each other."""
-    check_limits(config)
-    train, data, family = config.train, config.data, config.model.family
-    named = f"preset {config.preset} (family {family})"
-    training_source(family).check(data, train, config.tokenizer, named)
 
 
 NEEDS: Mapping[str, tuple[str, Callable[[RunConfig], Any]]] = {  # for an effect
@@ -144,18 +133,11 @@ def start_advice(image: ImageConfig, start_from: str) -> tuple[str, ...]:
     )
 
 
-# The initial model of a run: new weights, or those of a trained model (`--start-from MODEL`).
-#
-# Uses of a trained model: fine-tuning on another domain, hard attention after soft, unfreezing an
-# image network, rewards after likelihood.
-
-
 TOKENS = 1000  # any vocabulary size: the checks do not depend on it
 
 
 def check_buildable(config: RunConfig) -> None:
     """Raise the ModelError that building the model and loss would raise; allocate no weights."""
-
     import torch
 
     from models.networks.bundle import build
@@ -179,7 +161,6 @@ def check_buildable(config: RunConfig) -> None:
 
 def check_initial_model(start_from: str, config: ModelConfig, tokenizer: TokenizerConfig) -> None:
     """Raise ModelError for settings that do not fit the initial model, before data are read."""
-
     import torch
 
     from models.networks.bundle import build
@@ -218,7 +199,6 @@ def weights_hash(folder: Path) -> str:
 
 def load_initial_weights(model: EncoderDecoder, start_from: str, tokenizer: Tokenizer) -> None:
     """Fill a new model with the initial weights: of a trained model, or of a pretrained encoder."""
-
     from models.networks.image_encoder import pretrained_encoder
     from models.storage.weights import fill_from
 
@@ -239,7 +219,6 @@ def load_vectors(model: EncoderDecoder, paths: Sequence[str], tokenizer: Tokeniz
     paths: one file for both sides, or one for each. Raises ConfigurationError for vectors of
     another size than the embeddings.
     """
-
     import torch
 
     from models.attention.layers import Embedding
@@ -276,7 +255,6 @@ def load_initial_encoder(encoder: ImageEncoder, start_from: str, name: str) -> N
 
     name: of the encoder in the model, such as encoder.image.
     """
-
     from torch import nn
 
     from models.storage.weights import fill_from

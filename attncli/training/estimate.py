@@ -13,13 +13,14 @@ import torch
 
 from attncli.task.panels import spread
 from attncli.terminal.messages import counted, rounded_time
+from attncli.training.dev import Data
 from attncli.training.fit import batches_of, fit
-from attncli.training.interfaces import Data, Progress, Stepped
+from attncli.training.interfaces import Progress, Stepped
 from attncli.training.metrics import evaluate
 from attncli.training.precision import DTYPES, chosen_precision
 from attncli.training.run import check_end, completed, fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.sources import training_source
+from attncli.training.sources import source_of_run
 from attncli.training.state import State
 from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle, sizes_of
@@ -86,13 +87,14 @@ class Estimate(NamedTuple):
 def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Estimate:
     """Return the sizes and the time of a run; nothing is kept."""
     with tempfile.TemporaryDirectory(prefix="attn-dry-run-") as name:
-        source, started = training_source(config.model.family), time.perf_counter()
-        data = source.load(config, Path(name), progress)
+        source, started = source_of_run(config), time.perf_counter()
+        data = source.loaded(Path(name), progress)
         preparation = time.perf_counter() - started
         check_end(config.train, data.dev)
         sizes = sizes_of(data.tokenizer, config.model.family)
-        state, epoch = fresh_state(config, data, device), data.examples.at(0)
-        seconds = timed_updates(state, data, config)
+        state, epoch = fresh_state(source, data, device), data.examples.at(0)
+        dtype = DTYPES[chosen_precision(config.model, config.train, device)]
+        seconds = timed_updates(state, data, config.train, dtype)
         decoding = timed_scoring(state, data, config, decoded=True) if config.start_from else 0.0
         return Estimate(
             parameters=state.model.parameter_count(),
@@ -111,12 +113,12 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
         )
 
 
-def timed_updates(state: State, data: Data, config: RunConfig) -> tuple[float, ...]:
+def timed_updates(
+    state: State, data: Data, config: TrainConfig, dtype: torch.dtype
+) -> tuple[float, ...]:
     """Return the seconds of the first updates of a run, if possible without the very first."""
-    device = next(state.model.parameters()).device
-    dtype = DTYPES[chosen_precision(config.model, config.train, device)]
     seconds: list[float] = []
-    for event in fit(state, data.examples, None, config.train, dtype, data.reward_loss):
+    for event in fit(state, data.examples, None, config, dtype, data.reward_loss):
         if isinstance(event, Stepped):
             seconds.append(event.seconds)
         if len(seconds) > TIMED or sum(seconds) > ENOUGH:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from attncli.data.batching import Examples, epoch_plan
+from attncli.data.examples import Examples, epoch_plan
 from attncli.terminal.messages import counted
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (

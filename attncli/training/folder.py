@@ -101,9 +101,6 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-# The check that a run folder belongs to a run: same settings, same data.
-
-
 STORED_CHOICES = ("metric", "precision")  # of [train]
 START = "start"  # the initial model among the hashes of a run's inputs
 HARMLESS = ("checkpoint_minutes", "log_every", "loggers", "samples")  # they change no weights
@@ -223,7 +220,14 @@ def differences(new: RunConfig, old: RunConfig, *, may_continue: bool = True) ->
 
 def _check_same(folder: RunFolder, changed: list[str], fingerprint: dict[str, str]) -> None:
     """Raise ModelError for changed settings or data, or raised limits of a pruned run."""
-    inputs = _read_inputs(folder)
+    try:
+        inputs = dict(parse_json(folder.inputs.read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{folder.inputs} is missing or damaged ({error})",
+            "the hashes of the data files at the start of the run",
+            "choose another -o, or remove that folder",
+        ) from None
     found = changed + [
         "the initial model has changed" if part == START else f"the {part} data have changed"
         for part in dict.fromkeys([*fingerprint, *inputs.keys() & {START}])
@@ -238,14 +242,3 @@ def _check_same(folder: RunFolder, changed: list[str], fingerprint: dict[str, st
             f"`attn train {place}` continues it with its settings; choose another -o, with "
             f"--start-from {place} to start from its weights",
         )
-
-
-def _read_inputs(folder: RunFolder) -> dict[str, str]:
-    try:
-        return dict(parse_json(folder.inputs.read_text("utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise ModelError(
-            f"{folder.inputs} is missing or damaged ({error})",
-            "the hashes of the data files at the start of the run",
-            "choose another -o, or remove that folder",
-        ) from None

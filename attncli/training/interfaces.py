@@ -1,27 +1,17 @@
-"""Events of a training, and its interfaces."""
+"""Events of a training, yielded by its job, and its interfaces. Nothing here imports torch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-
-from models.core.use_config import PrepareConfig
 
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from attncli.data.batching import Examples
-    from attncli.data.tokens import Dropped
-    from attncli.task.panels import ShownExample
-    from attncli.training.settings.config import TrainConfig
-    from models.core.config import ModelConfig
+    from attncli.data.examples import Examples
     from models.core.types import Batch
-    from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
-    from models.text.tokenizer import Tokenizer
-
-# Events of a run, yielded by its job. Nothing here imports torch.
 
 
 class Started(NamedTuple):
@@ -155,44 +145,6 @@ Report = Callable[[float], None]  # receives the share done; raises Interrupted 
 Groups = list[dict[str, Any]]  # each with "params" and their "share" of the scheduled learning rate
 
 
-class DevSet(Protocol):
-    """Examples that are decoded and scored during training."""
-
-    def __len__(self) -> int:
-        """Return the number of sources."""
-
-    def default_metric(self) -> str:
-        """Return the metric for train.metric = auto."""
-
-    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
-        """Return the number of sources that are too long for the model."""
-
-    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevSet:
-        """Return the set with features of the model's current encoder; call this first.
-
-        Text needs no encoding in advance: the set itself.
-        """
-        return self
-
-    def some(self, numbers: list[int]) -> DevSet:
-        """Return the set with the sources of these numbers only; they increase."""
-
-    def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
-        """Yield the batches for the loss, on the model's device."""
-
-    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
-        """Return the output for each source, found by the bundle's search."""
-
-    def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """Return the scores of outputs against the references, and the loss."""
-
-    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
-        """Return at most `count` examples, always the same, with the outputs of the model.
-
-        One of them has an attention map, if the model has attention.
-        """
-
-
 class RewardLossOutput(NamedTuple):
     """Loss of sampled outputs, summed over their tokens."""
 
@@ -220,22 +172,6 @@ class UpdateBatch(NamedTuple):
     examples: Examples
     numbers: np.ndarray  # of its examples
     reward_loss: RewardLoss | None = None  # self-critical training; None: likelihood
-
-
-class Data(NamedTuple):
-    """Data ready for training, and the dev set."""
-
-    tokenizer: Tokenizer
-    examples: Examples
-    dropped: Dropped
-    dev: DevSet | None = None
-    replay: DevSet | None = None  # pairs that measure what the initial model knew
-    notes: tuple[str, ...] = ()  # warnings about the data
-    reward_loss: RewardLoss | None = None  # for self-critical training
-    remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
-    prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
-    buffers: Mapping[str, Tensor] = {}  # of a new model, by name, as the data require
-    pairs: int = 0  # of the run's own files; 0: as many as there are examples
 
 
 class Optimiser(Protocol):

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.scoring.caption_metrics import rouge_l, rouge_words
+from attncli.scoring.caption_metrics import rouge_l
 from attncli.scoring.sequences import error_rate
 from attncli.scoring.translations import Scoring, sacrebleu_tokens
 from attncli.scoring.translations import metrics as sacrebleu_metrics
-from attncli.training.interfaces import DevSet, Report, Scores
+from attncli.training.interfaces import Report, Scores
 from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 
 if TYPE_CHECKING:
+    from attncli.training.dev import DevSet
     from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
-
-SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
 
 
 class Metric(NamedTuple):
@@ -89,22 +87,6 @@ def described(value: float, metric: str) -> str:
     return f"{kind.label} {-value if kind.lower_is_better else value:.{kind.digits}f}"
 
 
-def metric_for(references: Sequence[str]) -> str:
-    """Return exact if most references are short, otherwise bleu.
-
-    Up to three words are short: without a fourth word, BLEU-4 is 0. Languages written without
-    spaces are recognised by their letters: a kana or Chinese character counts as a word, and more
-    than 40 letters are never short.
-    """
-    short = [
-        len(text) <= SHORT_LETTERS and len(rouge_words(text)) <= SHORT_WORDS for text in references
-    ]
-    return "exact" if sum(short) > len(short) / 2 else "bleu"
-
-
-# Evaluation on the dev set, divided among the processes of a run.
-
-
 def evaluate(
     bundle: Bundle,
     dev: DevSet,
@@ -112,7 +94,7 @@ def evaluate(
     report: Report = lambda share: None,
     processes: Processes = ALONE,
 ) -> Scores:
-    """Return the scores of the bundle's weights; all processes call this."""
+    """Return the scores of the bundle's weights; all processes call this, and share the work."""
     dev = dev.encoded_by(bundle.model, report)
     loss = dev_loss(bundle.model, bundle.tokenizer, dev, report, processes)
     if config.metric == "loss":
@@ -135,7 +117,6 @@ def dev_loss(
     processes: Processes = ALONE,
 ) -> float:
     """Return the negative log-likelihood per target token, in nats, without label smoothing."""
-
     import torch
 
     from models.networks.losses import sequence_loss

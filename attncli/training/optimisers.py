@@ -13,38 +13,29 @@ from models.attention.layers import Embedding
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.image_encoder import pretrained_parameters
 
-# Adam in one fused kernel. Source: Kingma and Ba 2015.
-
-
-BETAS, EPSILON = (0.9, 0.98), 1e-9  # Vaswani et al. 2017, section 5.3
+BETAS, EPSILON = (0.9, 0.98), 1e-9  # of Adam; Vaswani et al. 2017, section 5.3
+MOMENTUM = 0.95  # of Muon; Jordan et al. 2024
 
 
 def adam(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimiser:
-    """Return Adam."""
+    """Return Adam in one fused kernel. Source: Kingma and Ba 2015."""
     fused = groups[0]["params"][0].device.type in ("cpu", "cuda")
     return torch.optim.Adam(groups, lr=config.lr, betas=BETAS, eps=EPSILON, fused=fused)
 
 
-# Muon: momentum whose update of each hidden matrix is orthogonalised; Adam for all else.
-#
-#     M_t = mu M_{t-1} + (1 - mu) G_t
-#     U_t = mu M_t + (1 - mu) G_t                     (Nesterov momentum)
-#     W_t = W_{t-1} - lr (0.2 sqrt(max(I, O)) NewtonSchulz(U_t) + decay W_{t-1})
-#
-# NewtonSchulz(U) = A B^T approximately, if U = A S B^T is the singular value decomposition: all
-# singular values become about 1, so that an update changes every direction of a matrix equally. The
-# factor 0.2 sqrt(max(I, O)) gives an update the root mean square of one of Adam, so that both share
-# a learning rate. Adam updates embeddings, the output layer, and all that is no matrix.
-#
-# Source: Jordan et al. 2024, https://kellerjordan.github.io/posts/muon; the factor: Liu et al.
-# 2025, Muon is Scalable for LLM Training, eq. 4.
-
-
-MOMENTUM = 0.95  # of Muon; Jordan et al. 2024
-
-
 def muon(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimiser:
-    """Return Muon for the hidden matrices and Adam for the other parameters, at one rate."""
+    """Return Muon for the hidden matrices and Adam for the other parameters, at one rate.
+
+        M_t = mu M_{t-1} + (1 - mu) G_t
+        U_t = mu M_t + (1 - mu) G_t                     (Nesterov momentum)
+        W_t = W_{t-1} - lr (0.2 sqrt(max(I, O)) NewtonSchulz(U_t) + decay W_{t-1})
+
+    NewtonSchulz(U) = A B^T approximately, if U = A S B^T is the singular value decomposition: all
+    singular values become about 1, so that an update changes every direction of a matrix equally.
+    The factor 0.2 sqrt(max(I, O)) gives an update the root mean square of one of Adam, so that both
+    share a learning rate. Sources: Jordan et al. 2024, https://kellerjordan.github.io/posts/muon;
+    the factor: Liu et al. 2025, Muon is Scalable for LLM Training, eq. 4.
+    """
     hidden = {id(matrix) for matrix in hidden_matrices(model)}
     matrices = _chosen(groups, lambda parameter: id(parameter) in hidden)
     others = _chosen(groups, lambda parameter: id(parameter) not in hidden)
@@ -99,16 +90,8 @@ def _chosen(groups: Groups, is_wanted: Callable[[nn.Parameter], bool]) -> Groups
     return [group for group in found if group["params"]]
 
 
-# RMSProp, with which Xu et al. 2015 trained on Flickr8k. Source: Tieleman and Hinton 2012.
-
-
-def rmsprop(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimiser:
-    """Return RMSProp; its decay is that of the second moment of Adam."""
-    return torch.optim.RMSprop(groups, config.lr, alpha=BETAS[1])
-
-
 Builder = Callable[[Groups, TrainConfig, EncoderDecoder], Optimiser]
-OPTIMISERS: dict[str, Builder] = {"adam": adam, "muon": muon, "rmsprop": rmsprop}
+OPTIMISERS: dict[str, Builder] = {"adam": adam, "muon": muon}
 
 
 def optimiser(

@@ -110,7 +110,6 @@ class Processes:
 
     def first(self, value: float) -> float:
         """Return the value of process 0."""
-
         import torch
 
         found = torch.tensor(value, dtype=torch.float64)
@@ -121,7 +120,6 @@ class Processes:
 
     def total(self, values: Sequence[float]) -> list[float]:
         """Return the sums of the values over the processes."""
-
         import torch
 
         found = torch.tensor(values, dtype=torch.float64)
@@ -132,7 +130,6 @@ class Processes:
 
     def gather(self, content: bytes) -> list[bytes]:
         """Return the bytes of every process."""
-
         import torch
 
         if not self.store:
@@ -147,7 +144,6 @@ class Processes:
 
         Its parameters become those of process 0.
         """
-
         from torch import nn
 
         if not self.store:
@@ -178,7 +174,6 @@ class Processes:
 
     def _collect(self, values: Tensor) -> Tensor:
         """Return the values (N,) of every process, (W, N)."""
-
         import torch.distributed as dist
 
         found = values.new_empty(self.size, len(values))

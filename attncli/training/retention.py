@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from attncli.task.panels import spread
+from attncli.training.dev import DevSet
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import FORGOTTEN, Compared, DevSet, Report, ScoreChange
+from attncli.training.interfaces import FORGOTTEN, Compared, Report, ScoreChange
 from attncli.training.log import read_log
 from attncli.training.metrics import evaluate, value_of
 from attncli.training.run import Run, fresh_state
 from attncli.training.saving import save_model, save_state
-from attncli.training.settings.config import RunConfig
 from models.storage.weights import bundle_weights
 
 SHARES = (1.0, 0.75, 0.5, 0.25)  # of the new weights, in the order in which they are tried
@@ -34,7 +34,7 @@ def compared(run: Run, report: Report) -> Compared | None:
     replay set; None for a run from new weights.
     """
     kept, dev = run.state.counters.kept, run.data.dev
-    if kept is None or is_compared(run.folder, run.config, kept.step):
+    if kept is None or is_compared(run.folder, run.config.start_from, kept.step):
         return None
     with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
         first = fresh_state(run.config, run.data, run.device).weights()
@@ -84,12 +84,12 @@ def value(run: Run, weights: dict[str, Tensor], dev: DevSet, metric: str, report
         return value_of(evaluate(run.bundle(model), dev, train, report), metric)
 
 
-def is_compared(folder: RunFolder, config: RunConfig, step: int) -> bool:
+def is_compared(folder: RunFolder, start_from: str, step: int) -> bool:
     """Return True unless a finished run was interrupted before its comparison.
 
     step: update of its final model, which is perhaps mixed already.
     """
-    if not config.start_from or folder.is_pruned:
+    if not start_from or folder.is_pruned:
         return True
     records = (record for record in read_log(folder.log) if record["event"] == "compared")
     return any(record["step"] == step for record in records)

@@ -10,14 +10,15 @@ from typing import NamedTuple
 import torch
 
 from attncli.training.configuration import load_initial_weights, load_vectors
+from attncli.training.dev import Data, DevSet
 from attncli.training.fit import reopen
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import Data, DevSet, Started
+from attncli.training.interfaces import Started
 from attncli.training.log import Log
 from attncli.training.precision import DTYPES
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.loggers import LOGGERS, LoggedRun
-from attncli.training.sources import training_source
+from attncli.training.sources import TrainingSource, source_of_run, training_source
 from attncli.training.state import State, restore
 from attncli.version import __version__
 from models.core.errors import ConfigurationError, InputError
@@ -74,7 +75,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     is_auto = config.train.metric == "auto"
     config = completed(config, data)
     check_end(config.train, data.dev)
-    state = stored_state(folder, config, data, device)
+    state = stored_state(folder, source_of_run(config), data, device)
     check_dev(data, state.model)
     counters = state.counters
     dtype = DTYPES[config.train.precision]
@@ -133,30 +134,33 @@ def completed(config: RunConfig, data: Data) -> RunConfig:
     return replace(config, search=search)
 
 
-def stored_state(folder: RunFolder, config: RunConfig, data: Data, device: torch.device) -> State:
+def stored_state(
+    folder: RunFolder, source: TrainingSource, data: Data, device: torch.device
+) -> State:
     """Return the state of a run's checkpoint, or of a new run, ready to continue."""
-    state = fresh_state(config, data, device)
-    if config.start_from:
+    state = fresh_state(source, data, device)
+    if source.start_from:
         state.counters.evaluated = NEVER  # so that the initial model is scored
     if folder.checkpoint.exists():
         restore(state, folder.checkpoint)
-    reopen(state.counters, config.train)
+    reopen(state.counters, source.train)
     return state
 
 
-def fresh_state(config: RunConfig, data: Data, device: torch.device) -> State:
+def fresh_state(source: TrainingSource, data: Data, device: torch.device) -> State:
     """Return the state before the first update: a model initialised from the run's seed."""
-    torch.manual_seed(config.train.seed)
-    own = replace(config.model, vectors=())  # the bundle names no file of vectors
-    model = build(own, sizes_of(data.tokenizer, config.model.family))
-    load_initial_weights(model, config.start_from, data.tokenizer)
-    load_vectors(model, config.model.vectors, data.tokenizer)
-    for name, values in data.buffers.items() if not config.start_from else ():
+    config, train = source.model, source.train
+    torch.manual_seed(train.seed)
+    own = replace(config, vectors=())  # the bundle names no file of vectors
+    model = build(own, sizes_of(data.tokenizer, config.family))
+    load_initial_weights(model, source.start_from, data.tokenizer)
+    load_vectors(model, config.vectors, data.tokenizer)
+    for name, values in data.buffers.items() if not source.start_from else ():
         model.get_buffer(name).copy_(values)
-    if config.train.encoder_from and (encoder := pretrained_encoder(model)):
+    if train.encoder_from and (encoder := pretrained_encoder(model)):
         encoder.unfreeze()  # its weights are part of the state from the start
-    torch.manual_seed(config.train.seed)
-    return State(model.to(device), config.train)
+    torch.manual_seed(train.seed)
+    return State(model.to(device), train)
 
 
 def started(run: Run, processes: int = 1, changes: tuple[str, ...] = ()) -> Started:

@@ -123,8 +123,7 @@ def select(run: Run, report: Report) -> FinalModel:
     final, decoder = save_average(run, report) or best, run.state.model.decoder
     several = decoder.attends and math.prod(decoder.attention_shape) > 1
     if several and run.kept.settings == AlignConfig():
-        source = training_source(run.config.model.family)
-        source.store_head(run.folder.path, dev, device=str(run.device))
+        dev.store_head(run.folder.path, str(run.device))
     return final
 
 

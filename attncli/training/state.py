@@ -1,4 +1,11 @@
-"""State of a run in files."""
+"""State of a run in files: safetensors with digests of their tensors and of their metadata.
+
+The digests are part of a file, so that both are replaced at once:
+
+    {"attn": "SHA-256 of what follows, {"tensors_sha256": "...", other metadata}"}
+
+One entry holds all metadata, because the library writes several in a random order.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +32,6 @@ if TYPE_CHECKING:
 
     from models.networks.encoder_decoder import EncoderDecoder
 
-# Safetensors files of a run folder, with digests of their tensors and of their metadata.
-#
-# The digests are part of the file, so that both are replaced at once:
-#
-#     {"attn": "SHA-256 of what follows, {"tensors_sha256": "...", other metadata}"}
-#
-# One entry holds all metadata, because the library writes several in a random order.
-
-
 ENTRY, TENSORS = "attn", "tensors_sha256"
 
 Metadata = dict[str, str]
@@ -45,7 +43,7 @@ def to_bytes(tensors: dict[str, Tensor], metadata: Metadata | None = None) -> by
 
     contiguous = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
     text = json.dumps({**(metadata or {}), TENSORS: digest(contiguous)})
-    return save(contiguous, metadata={ENTRY: f"{_sha256(text)} {text}"})
+    return save(contiguous, metadata={ENTRY: f"{hashlib.sha256(text.encode()).hexdigest()} {text}"})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], Metadata]:
@@ -93,19 +91,9 @@ def digest(tensors: dict[str, Tensor]) -> str:
 def _checked(entries: Metadata) -> Metadata:
     """Return the metadata of a file; raise ValueError if they differ from their digest."""
     expected, _, text = entries[ENTRY].partition(" ")
-    if len(entries) > 1 or expected != _sha256(text):
+    if len(entries) > 1 or expected != hashlib.sha256(text.encode()).hexdigest():
         raise ValueError("its metadata differ from their digest")
     return json.loads(text)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-# Counters and best scores of a run, as its checkpoint stores them.
-#
-# `attn runs prune` removes the checkpoint of a finished run and writes finished.json in its place.
-# Nothing here imports torch.
 
 
 PRUNED = ("step", "tokens", "seconds", "best", "ended", "kept")  # counters in finished.json
@@ -113,7 +101,7 @@ PRUNED = ("step", "tokens", "seconds", "best", "ended", "kept")  # counters in f
 
 @dataclass
 class Counters:
-    """Counters and best scores of a run."""
+    """Counters and best scores of a run, as its checkpoint stores them."""
 
     step: int = 0  # updates done
     epoch: int = 0  # index of the current epoch, from 0
@@ -235,7 +223,6 @@ def freeze(model: EncoderDecoder, parts: Sequence[str]) -> None:
 
     Raises ConfigurationError for a part that the model does not have, and if nothing is left.
     """
-
     from models.attention.layers import Embedding
 
     for part in parts:
@@ -253,7 +240,6 @@ def freeze(model: EncoderDecoder, parts: Sequence[str]) -> None:
 
 def content(state: State) -> bytes:
     """Return the content of a checkpoint."""
-
     import torch
 
     tensors = {f"model/{name}": parameter.detach() for name, parameter in state.learned.items()}
@@ -283,14 +269,16 @@ def restore(state: State, path: Path) -> None:
 
 def fill(state: State, tensors: dict[str, Tensor]) -> None:
     """Restore weights, moments, moving average and random numbers from those of a checkpoint."""
-
     import torch
 
     with torch.no_grad():
-        moments = _moments(tensors)
-        is_fused = state.optimiser.defaults.get(
-            "fused"
-        )  # its step count is on the device of weights
+        moments: dict[str, dict[str, Tensor]] = {}  # of each parameter, by its name
+        for key, tensor in tensors.items():
+            place, _, rest = key.partition("/")
+            if place == "optimiser":
+                kind, _, name = rest.partition("/")
+                moments.setdefault(name, {})[kind] = tensor
+        is_fused = state.optimiser.defaults.get("fused")  # its steps are on the device of weights
         for name, parameter in state.learned.items():
             parameter.copy_(tensors[f"model/{name}"])
             state.optimiser.state[parameter] = {
@@ -305,14 +293,3 @@ def fill(state: State, tensors: dict[str, Tensor]) -> None:
             torch.cuda.set_rng_state(tensors["random/cuda"], device)
         elif device.type == "mps" and "random/mps" in tensors:
             torch.mps.set_rng_state(tensors["random/mps"])
-
-
-def _moments(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """Return the optimiser state of each parameter, by parameter name."""
-    found: dict[str, dict[str, Tensor]] = {}
-    for key, tensor in tensors.items():
-        place, _, rest = key.partition("/")
-        if place == "optimiser":
-            kind, _, name = rest.partition("/")
-            found.setdefault(name, {})[kind] = tensor
-    return found

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor, autograd, nn
 
-from attncli.data.batching import gather
 from attncli.training.interfaces import Stepped, UpdateBatch
 from attncli.training.precision import grow, loss_scale
 from attncli.training.processes import ALONE, Processes
@@ -18,7 +17,7 @@ from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import done_share, learning_rate
 from attncli.training.state import State
 from models.core.errors import ModelError, is_exhausted
-from models.core.types import Batch
+from models.core.types import Batch, to_device
 from models.networks.losses import AttentionLoss, divergence, sequence_loss
 from models.signals.imagenet import with_swaps
 
@@ -172,7 +171,8 @@ class Stepper:
 
         Source of the reward loss: Rennie et al. 2017.
         """
-        batch = gather(update.examples, update.numbers, self.device)
+        batch = update.examples.batch(update.numbers)
+        batch = batch.map(lambda part: to_device(part, self.device))
         if update.reward_loss:
             with self.autocast():
                 found = update.reward_loss(self.state.model, batch, update.numbers)

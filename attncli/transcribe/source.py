@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,29 +27,27 @@ from attncli.data.recordings import (
 )
 from attncli.data.tokens import Dropped
 from attncli.terminal.messages import counted
-from attncli.training.interfaces import Data, DevSet, Progress
-from attncli.training.settings.config import DataConfig, RunConfig
-from attncli.training.sources import (
-    MARGIN,
-    SHARE,
-    Comparison,
-    Sizes,
-    TrainingSource,
-    preparation,
+from attncli.training.dev import Data
+from attncli.training.interfaces import Progress
+from attncli.training.prepared import (
+    learn_side,
     prepare_folder,
     read_made,
     reading,
+    write_made,
+    write_vocabulary,
 )
-from attncli.training.vocabulary import learn_side, write_vocabulary
+from attncli.training.settings.config import DataConfig
+from attncli.training.sources import MARGIN, SHARE, Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError, NotFoundError
-from models.core.files import write_text
 from models.core.settings import option
-from models.core.use_config import SavedSearchConfig, TokenizerConfig
+from models.core.types import VocabularySizes
+from models.core.use_config import SavedSearchConfig
 from models.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from attncli.data.batching import Examples
-    from attncli.training.settings.config import TrainConfig
+    from attncli.data.examples import Examples
+    from attncli.training.dev import DevSet
 
 TOKENS = 10  # any vocabulary: the frames of a slot do not depend on it
 FEW = 5000  # recordings, from which the default preset learns more than a smaller one
@@ -89,7 +85,7 @@ class AudioTraining(TrainingSource):
     embedded = "embedded tones"
     default_preset = "listen-attend-spell-small"
     example_input = "attn transcribe FILE"
-    data = AudioData
+    table = AudioData
     metrics = ("wer", "cer", "exact")
     comparison = Comparison(
         outputs="transcripts",
@@ -101,20 +97,23 @@ class AudioTraining(TrainingSource):
         budget=("train.steps=300", "train.evaluate_every=100", "train.patience=0"),
     )
 
-    def preset_for(self, data: Mapping[str, Any]) -> str:
+    @classmethod
+    def preset_for(cls, data: Mapping[str, Any]) -> str:
         """Return the default preset; that for demonstrations for fewer than FEW recordings."""
         with suppress(ModelError):  # of a table that cannot be read; the run reports it
-            if self.count(self.data(transcripts=str(data.get("transcripts", ""))), FEW) < FEW:
+            if cls.count(cls.table(transcripts=str(data.get("transcripts", ""))), FEW) < FEW:
                 return "listen-attend-spell-nano"
-        return self.default_preset
+        return cls.default_preset
 
-    def count(self, data: Any, most: int) -> int:
+    @classmethod
+    def count(cls, data: Any, most: int) -> int:
         """Return the number of recordings."""
         return len(read_transcripts(data.transcripts)) if data.transcripts else most
 
-    def check(self, data: Any, train: TrainConfig, tokenizer: TokenizerConfig, named: str) -> None:
+    def check(self) -> None:
         """Refuse recordings without transcripts, and transcripts without recordings."""
-        super().check(data, train, tokenizer, named)
+        super().check()
+        data = self.data
         if bool(data.audio) != bool(data.transcripts):
             found, other = ("audio", "transcripts") if data.audio else ("transcripts", "audio")
             raise ModelError(f"data.{found} without data.{other}", "both", f"give --{other} too")
@@ -122,7 +121,8 @@ class AudioTraining(TrainingSource):
             if text := getattr(data.augment, name):
                 range_of(text, f"data.augment.{name}")
 
-    def search_settings(self, search: SavedSearchConfig, examples: Examples) -> SavedSearchConfig:
+    @classmethod
+    def search_settings(cls, search: SavedSearchConfig, examples: Examples) -> SavedSearchConfig:
         """Return the search settings with the lengths of the training data."""
         default = SavedSearchConfig()
         if isinstance(examples, SoundExamples):
@@ -136,7 +136,8 @@ class AudioTraining(TrainingSource):
         ratio = float(np.quantile(tokens / np.maximum(slots, 1), SHARE)) * MARGIN
         return replace(search, max_ratio=math.ceil(100 * ratio) / 100, max_extra=5)
 
-    def demo_contents(self, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
+    @classmethod
+    def demo_contents(cls, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
         """Yield tables of tones and their words, and the TAR file of the tones."""
         files: list[tuple[str, bytes]] = []
         for part, found in tones.split(*sizes, seed=seed)._asdict().items():
@@ -146,167 +147,141 @@ class AudioTraining(TrainingSource):
             yield f"{part}.tsv", as_table(rows)
         yield "audio.tar", as_tar(files)
 
-    def tests(self, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+    @classmethod
+    def tests(cls, data: Any, files: Sequence[Path]) -> Sequence[Path]:
         """Return the table of a test set; raise ModelError for a missing recording."""
         for path in files:
             find_images([row.audio for row in read_transcripts(path)], open_images(data.audio), "")
         return files
 
-    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+    def test_set(self, files: Sequence[Path], progress: Progress) -> DevSet:
         """Return recordings of a test set, each alone."""
-        from attncli.transcribe.dev import DevTranscripts
+        from attncli.transcribe.dev import DevTranscripts  # imports torch
         from models.signals.recordings import read_sound
 
-        rows, index = read_transcripts(files[0]), open_images(config.data.audio)
+        rows, index = read_transcripts(files[0]), open_images(self.data.audio)
+        sounds = []
         found = find_images([row.audio for row in rows], index, str(files[0]))
-        rate, sounds = config.model.audio.rate, []
         for number, file in enumerate(found):
             progress("reading recordings", number, len(found))
-            sounds.append(read_sound(file.content(), rate, file.name))
-        table = SoundSamples(np.concatenate(sounds), np.cumsum([0, *map(len, sounds)]))
-        frames, seed = slot_frames(config), config.train.seed
-        test = SoundExamples(
-            table,
-            rows,
-            None,
-            audio=config.model.audio,
-            augment=AugmentConfig(),
-            slot_frames=frames,
-            seed=seed,
-        )
-        return DevTranscripts(test, np.arange(test.count))
+            sounds.append(read_sound(file.content(), self.model.audio.rate, file.name))
+        samples = SoundSamples(np.concatenate(sounds), np.cumsum([0, *map(len, sounds)]))
+        return DevTranscripts.of(self.examples(samples, rows, AugmentConfig()))
 
-    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+    def examples(
+        self,
+        samples: SoundSamples,
+        rows: Sequence[Transcribed],
+        augment: AugmentConfig,
+        tokenizer: Tokenizer | None = None,
+        fill: np.ndarray | None = None,
+    ) -> SoundExamples:
+        """Return recordings as examples of the model that is trained."""
+        import torch
+
+        from models.networks.bundle import build
+
+        with torch.device("meta"):
+            encoder = build(self.model, VocabularySizes(0, TOKENS, False)).encoder
+        return SoundExamples(
+            samples,
+            rows,
+            tokenizer,
+            audio=self.model.audio,
+            augment=augment,
+            slot_frames=int(encoder.slot_frames),  # type: ignore[arg-type]
+            seed=self.train.seed,
+            fill=fill,
+        )
+
+    def load(self, folder: Path, progress: Progress) -> Data:
         """Return recordings with their texts, and the dev set."""
         import torch
 
-        from attncli.transcribe.dev import DevTranscripts
+        from attncli.transcribe.dev import DevTranscripts  # imports torch
 
-        config, place, remarks = self.with_data(config, folder), folder / "data", list[str]()
-        prepare_folder(place, lambda part: prepare(config, part, progress))
+        place, remarks, augment = folder / "data", tuple[str, ...](), self.data.augment
+        prepare_folder(place, lambda part: self.prepare(part, progress))
         with reading(f"the prepared recordings in {place} are"):
             made, tokenizer = read_made(place), Tokenizer.read(place)
-            train = examples_of(config, place, "train", made, tokenizer)
-            dev = examples_of(config, place, "dev", made, tokenizer)
-        if made["dev"] and not config.data.dev_transcripts:
-            remarks.append(described(len(made["dev"]), "recordings"))
+            masks = augment.mask_bands or augment.mask_frames
+            fill = np.array(made["mean"], np.float32) if masks else None
+            still = AugmentConfig(join=augment.join, pause=augment.pause)
+            train = self.examples(*stored(place, "train", made), augment, tokenizer, fill)
+            dev = self.examples(*stored(place, "dev", made), still, tokenizer)
+        if made["dev"] and not self.data.dev_transcripts:
+            remarks = (described(len(made["dev"]), "recordings"),)
         return Data(
             tokenizer,
             train,
             Dropped(made["empty"], made["long"]),
-            DevTranscripts(dev, np.arange(dev.count)) if made["dev"] else None,
+            DevTranscripts.of(dev) if made["dev"] else None,
             notes=notes(made["faults"], made.get("lost", [])),
-            remarks=tuple(remarks),
+            remarks=remarks,
             buffers={f"encoder.{name}": torch.tensor(made[name]) for name in ("mean", "deviation")},
         )
 
-
-def prepare(config: RunConfig, folder: Path, progress: Progress) -> None:
-    """Read the recordings, learn a vocabulary and measure the features."""
-    data = config.data
-    train = read_transcripts(data.transcripts)
-    dev = read_transcripts(data.dev_transcripts) if data.dev_transcripts else []
-    if not dev:
-        held = held_out(((row.audio, row.text) for row in train), data.dev_share)
-        dev = [row for row in train if row.audio in held]
-        train = [row for row in train if row.audio not in held]
-    faults, lost = list[str](), list[str]()
-    index, numbers, total = open_images(data.audio), itertools.count(), len(train) + len(dev)
-    kept = {
-        part: write_samples(
-            SampleWriter(folder, part),
-            rows,
-            index,
-            config,
-            (faults, lost),
-            lambda: progress("reading recordings", next(numbers), total),
+    def prepare(self, folder: Path, progress: Progress) -> None:
+        """Read the recordings, learn a vocabulary and measure the features."""
+        data = self.data
+        train = read_transcripts(data.transcripts)
+        dev = read_transcripts(data.dev_transcripts) if data.dev_transcripts else []
+        if not dev:
+            held = held_out(((row.audio, row.text) for row in train), data.dev_share)
+            dev = [row for row in train if row.audio in held]
+            train = [row for row in train if row.audio not in held]
+        made: dict[str, Any] = {"train": [], "dev": [], "faults": [], "lost": [], "long": 0}
+        index, total = open_images(data.audio), len(train) + len(dev)
+        shown = iter(range(total))
+        for part, rows in (("train", train), ("dev", dev)):
+            writer = SampleWriter(folder, part)
+            for row in rows:
+                progress("reading recordings", next(shown), total)
+                if row.text and self.write_sound(writer, row, index, made):
+                    made[part].append(row)
+            writer.close()
+        if not made["train"]:
+            fault = next(iter(notes(made["faults"], made["lost"])), "no text")
+            raise ModelError(
+                f"no usable recording in {data.audio} ({fault})", "the files that the table names"
+            )
+        texts = [row.text for row in made["train"]]
+        tokenizer = write_vocabulary(
+            folder, self, lambda: learn_side(texts, self.tokenizer), progress
         )
-        for part, rows in (("train", train), ("dev", dev))
-    }
-    if not kept["train"]:
-        raise ModelError(
-            f"no usable recording in {data.audio} ({next(iter(notes(faults, lost)), 'no text')})",
-            "the files that the table names",
-        )
-    tokenizer = write_vocabulary(
-        folder,
-        preparation(config),
-        lambda: learn_side([row.text for row in kept["train"]], config.tokenizer),
-        progress,
-    )
-    made: dict[str, Any] = {**kept, "faults": faults, "lost": lost, "long": 0}
-    made["empty"] = sum(not row.text for row in train)
-    examples = examples_of(config, folder, "train", made, tokenizer)
-    progress("measuring features", 0, 0)
-    made["mean"], made["deviation"] = (part.tolist() for part in examples.statistics())
-    write_text(folder / "made.json", json.dumps(made, ensure_ascii=False))
+        made["empty"] = sum(not row.text for row in train)
+        examples = self.examples(*stored(folder, "train", made), data.augment, tokenizer)
+        progress("measuring features", 0, 0)
+        made["mean"], made["deviation"] = (part.tolist() for part in examples.statistics())
+        write_made(folder, made)
 
+    def write_sound(
+        self, writer: SampleWriter, row: Transcribed, index: ImageIndex, made: dict[str, Any]
+    ) -> bool:
+        """Write the samples of a recording; return False if that is missing or cannot be read.
 
-def write_samples(
-    writer: SampleWriter,
-    rows: list[Transcribed],
-    index: ImageIndex,
-    config: RunConfig,
-    faults: tuple[list[str], list[str]],
-    shown: Callable[[], None],
-) -> list[Transcribed]:
-    """Write the samples of the recordings that an index finds; return their rows.
+        made: gets the fault.
+        """
+        from models.signals.recordings import read_sound
 
-    faults: what cannot be read and what is missing are added. shown: called before each recording.
-    """
-    from models.signals.recordings import read_sound
-
-    data, rate, kept = config.data, config.model.audio.rate, []
-    for row in rows:
-        shown()
-        if not row.text:
-            continue
+        data = self.data
         try:
             place = index.find(row.audio)
             content = place.read() if place else Path(data.audio, row.audio)
-            writer.add_sound(read_sound(content, rate, row.audio, data.max_seconds))
+            sound = read_sound(content, self.model.audio.rate, row.audio, data.max_seconds)
         except NotFoundError:
-            faults[1].append(f"line {row.line}: {row.audio}")
-            continue
+            made["lost"].append(f"line {row.line}: {row.audio}")
+            return False
         except ModelError as error:
-            faults[0].append(str(error))
-            continue
-        kept.append(row)
-    writer.close()
-    return kept
+            made["faults"].append(str(error))
+            return False
+        writer.add_sound(sound)
+        return True
 
 
-def examples_of(
-    config: RunConfig, folder: Path, part: str, made: Any, tokenizer: Tokenizer
-) -> SoundExamples:
-    """Return the examples of a part; those of dev are joined, but not changed otherwise."""
-    augment: AugmentConfig = config.data.augment
-    masks = part == "train" and (augment.mask_bands or augment.mask_frames)
-    fill = np.array(made["mean"], np.float32) if masks and "mean" in made else None
-    if part == "dev":
-        augment = AugmentConfig(join=augment.join, pause=augment.pause)
-    return SoundExamples(
-        SoundSamples.read(folder, part),
-        [Transcribed(*row) for row in made[part]],
-        tokenizer,
-        audio=config.model.audio,
-        augment=augment,
-        slot_frames=slot_frames(config),
-        seed=config.train.seed,
-        fill=fill,
-    )
-
-
-def slot_frames(config: RunConfig) -> int:
-    """Return the frames of a slot of the model that is trained."""
-    import torch
-
-    from models.core.types import VocabularySizes
-    from models.networks.bundle import build
-
-    with torch.device("meta"):
-        encoder = build(config.model, VocabularySizes(0, TOKENS, False)).encoder
-    return int(encoder.slot_frames)  # type: ignore[arg-type]
+def stored(folder: Path, part: str, made: Any) -> tuple[SoundSamples, list[Transcribed]]:
+    """Return the recordings of a part of the prepared data, and their rows."""
+    return SoundSamples.read(folder, part), [Transcribed(*row) for row in made[part]]
 
 
 def notes(faults: list[str], lost: list[str]) -> tuple[str, ...]:

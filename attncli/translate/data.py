@@ -1,135 +1,216 @@
-"""Training data of text models."""
+"""Sentence pairs as training data: one corpus, or corpora of several languages."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from typing import cast
 
 import numpy as np
-import torch
 
 from attncli.data import corpus
-from attncli.data.alignments import read_word_links, target_weights, token_links
-from attncli.data.batching import Examples
-from attncli.data.corpus import described, held_out
+from attncli.data.alignments import read_word_links, token_links
+from attncli.data.corpus import FEW, LEAST, MOST, held_out
+from attncli.data.corpus import described as described_dev
+from attncli.data.examples import Examples, Side
 from attncli.data.mixture import Direction, Mixture, Variation, shares_of
-from attncli.data.tokens import Side, SideWriter, TokenPairs, read_side
-from attncli.training.interfaces import Data, Progress
-from attncli.training.pairs import PairTable, prepare_pairs
-from attncli.training.settings.corpora import CorpusConfig
-from attncli.training.sources import (
-    Preparation,
+from attncli.data.tokens import Dropped, SideWriter, read_pairs
+from attncli.terminal.messages import counted
+from attncli.training.dev import Data
+from attncli.training.interfaces import Progress
+from attncli.training.prepared import (
+    PairTable,
+    learn_tokenizer,
+    prepare_folder,
     read_forms,
+    read_made,
     reading,
+    start_forms,
     write_forms,
+    write_made,
+    write_tables,
+    write_vocabulary,
 )
-from attncli.training.vocabulary import count_words, learn_tokenizer, size_for, write_vocabulary
-from attncli.translate.dev import read_texts
-from attncli.translate.settings import TextData
-from models.core.errors import ModelError
+from attncli.training.settings.corpora import CorpusConfig
+from attncli.training.sources import TrainingSource
+from attncli.translate.dev import DevDirections, DevTexts
+from attncli.translate.replay import example_share, replay_corpora, with_replay_share
 from models.core.files import write_text
-from models.core.types import Batch
 from models.core.use_config import VERBATIM, PrepareConfig, TokenizerConfig
-from models.storage.replay import read_replay
+from models.text.languages import BACK_TRANSLATED, TO, with_source
 from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
 
-# Sentence pairs with word links, which a model learns to attend to: guided alignment.
-#
-# The loss gets  -w sum_t sum_s G_ts log a_ts,  where G are the links as token weights, a the mean
-# of the heads of the layer that `attn align` reads by default, and w is train.attention.regions. A
-# token without links adds nothing. Sources: Chen et al. 2016; Garg et al. 2019, section 3.3.
+PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 
 
-NAME = "links"
+def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
+    """Return the run's data; a mistake in the dev set is reported before long work."""
+    data, place, several = source.data, folder / "data", bool(source.data.corpora)
+    own = data.corpora or (CorpusConfig(files=data.train, both=False),)
+    named = data.dev_corpora or ((CorpusConfig(files=data.dev, both=False),) if data.dev else ())
+    dev, remarks = read_dev(named, source.tokenizer, several=several), tuple[str, ...]()
+    held: list[Collection[str]] = [()] * len(own)
+    if not named:
+        named, held = split_dev(source, own, folder)
+        if dev := read_dev(named, source.tokenizer, several=several):
+            remarks = (described_dev(len(dev), "sources", data.dev_option),)
+    replay = replay_corpora(source.start_from, folder) if data.replay and several else ([], [])
+    corpora = [*own, *replay[0]]
+    tables = tables_of(source, corpora, [*held, *[()] * len(replay[0])])
+    prepare_folder(place, lambda part: prepare(source, tables, part, progress))
+    with reading(f"the tokenised pairs in {place} are"):
+        made, forms = read_made(place), read_forms(place)
+        dropped = [Dropped(**record) for record in (made if several else [made])]
+        stored = [read_pairs(place / table.part) for table in tables]
+    tokenizer = Tokenizer.read(place)
+    examples: Examples = stored[0]
+    count, sides = 0, [one.sides for one in stored]
+    if several:
+        first = sum(len(one.directions) for one in own)  # of the run's own, not of the replay set
+        directions = directions_in(corpora, sides, tokenizer, source.tokenizer)
+        examples, count, shares = mixture(source, directions, first, tokenizer)
+        remarks = (shares, *remarks)
+    elif data.noise or data.concatenate or source.train.subword_sampling:
+        examples = Mixture.of([Direction("", *sides[0])], tokenizer, variation_of(source))
+    return Data(
+        tokenizer,
+        examples,
+        Dropped(*(sum(column) for column in zip(*dropped, strict=True))),
+        dev,
+        read_dev(replay[1], source.tokenizer, several=True),
+        prepare=forms,
+        remarks=remarks,
+        pairs=count,
+    )
 
 
-@dataclass(frozen=True)
-class LinkedPairs(TokenPairs):
-    """A tokenised parallel corpus with the links of each pair."""
+def mixture(
+    source: TrainingSource, directions: Sequence[Direction], own: int, tokenizer: Tokenizer
+) -> tuple[Mixture, int, str]:
+    """Return the examples of several directions, the number of the run's own pairs, and a remark.
 
-    links: Side  # of each pair: source token, target token, source token, target token, ..
+    own: number of directions of the run's corpora; those of a replay set follow.
+    """
+    data, variation = source.data, variation_of(source)
+    count = sum(direction.pairs for direction in directions[:own])
+    shares = described(directions[:own], data.replay, variation.temperature)
+    if data.replay:
+        share = example_share(directions, own, data.replay)
+        variation = replace(variation, examples=round(count / (1 - share)))
+        directions = with_replay_share(directions, own, share, data.temperature)
+    return Mixture.of(directions, tokenizer, variation), count, shares
 
-    def batch(self, numbers: np.ndarray) -> Batch:
-        """Return the padded batch of some pairs with where attention should be, (B, T, S)."""
-        batch = super().batch(numbers)
-        shape = batch.target_out.shape[1], batch.source.shape[1]
-        pairs = [self.links[number].reshape(-1, 2) for number in numbers]
-        return batch._replace(regions=torch.from_numpy(target_weights(pairs, shape)))
+
+def pairs_of(files: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each source with its first reference."""
+    for source, references in corpus.read_pairs(files):
+        yield source, references[0]
+
+
+def tables_of(
+    source: TrainingSource, corpora: Sequence[CorpusConfig], held: Sequence[Collection[str]]
+) -> list[PairTable]:
+    """Return the corpora as tables without what is held out; those of one corpus as the files are.
+
+    Several corpora get the apostrophes of the initial model, so that it does not learn to write
+    others, and leave room for the tokens of languages.
+    """
+    if not source.data.corpora:
+        [one] = corpora
+        read = partial(pairs_of, one.files)
+        return [PairTable(" ".join(one.files), read, source.longest, held[0])]
+    forms = start_forms(source.start_from)
+    return [
+        PairTable(
+            " ".join(one.files),
+            partial(pairs_of, one.files),
+            source.longest - PREFIX,
+            out,
+            forms,
+            part=str(number),
+            label=f"tokenising {one.languages}",
+        )
+        for number, (one, out) in enumerate(zip(corpora, held, strict=True))
+    ]
+
+
+def prepare(
+    source: TrainingSource, tables: Sequence[PairTable], folder: Path, progress: Progress
+) -> None:
+    """Write the tokenizer of all corpora, and their columns."""
+    links = source.data.links
+
+    def learn(part: Path, sources: list[str], targets: list[str]) -> Tokenizer:
+        write_forms(part, source.start_from, sources, targets)
+        learned = partial(learn_tokenizer, sources, targets, source.tokenizer)
+        return write_vocabulary(part, source, learned, progress)
+
+    def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
+        if links:
+            write_links(Path(links), tables[0], kept, tokenizer, part)
+
+    seed = source.train.seed
+    dropped = write_tables(tables, folder, seed, progress, learn=learn, finish=finish)
+    made = [one._asdict() for one in dropped]
+    write_made(folder, made if source.data.corpora else made[0])
 
 
 def write_links(
-    path: Path,
-    pairs: Iterable[tuple[str, str]],
-    held: Collection[str],
-    kept: np.ndarray,
-    tokenizer: Tokenizer,
-    folder: Path,
+    path: Path, table: PairTable, kept: np.ndarray, tokenizer: Tokenizer, folder: Path
 ) -> None:
-    """Write the token links of the pairs that are trained on.
+    """Write the token links of the pairs that are trained on, for guided alignment.
 
-    path: file of word links, a line for each of `pairs`. held: sources that are left out. kept
-    (N,): True for each other pair that is written.
+    The loss gets  -w sum_t sum_s G_ts log a_ts,  where G are the links as token weights, a the mean
+    of the heads of the layer that `attn align` reads by default, and w is train.attention.regions.
+    A token without links adds nothing. Sources: Chen et al. 2016; Garg et al. 2019, section 3.3.
+
+    path: file of word links, a line for each pair of the files. kept (N,): True for each pair of
+    the table that is written.
     """
-    pairs = list(pairs)
+    pairs = list(table.read())
     rows = zip(pairs, read_word_links(path, len(pairs)), strict=True)
-    chosen = compress((row for row in rows if row[0][0] not in held), kept)
-    writer = SideWriter(folder, NAME, np.dtype(np.uint32))
+    chosen = compress((row for row in rows if row[0][0] not in table.held), kept)
+    writer = SideWriter(folder, "links", np.dtype(np.uint32))
     for (source, target), links in chosen:
         ids = tokenizer.encode(source), tokenizer.encode_target(target)
         writer.add([token_links(links, *ids, tokenizer).flatten().tolist()])
     writer.close()
 
 
-def with_links(pairs: TokenPairs, folder: Path) -> TokenPairs:
-    """Return the tokenised corpus of a run with its links, if it has some."""
-    if not (folder / f"{NAME}.ids").exists():
-        return pairs
-    return LinkedPairs(pairs.source, pairs.target, read_side(folder, NAME))
-
-
-def load(settings: Preparation, variation: Variation, folder: Path, progress: Progress) -> Data:
-    """Return the run's data; prepare them in the run folder the first time.
-
-    The dev set is read first, so that a mistake in it is reported before long work.
-    """
-    data, held = settings.data, cast("Collection[str]", frozenset())
-    remarks: tuple[str, ...] = ()
-    if not data.dev:
-        few = bool(settings.start_from)
-        data, held = split_dev(data, folder, few=few)
-    dev = read_texts(data.dev) if data.dev else None
-    files = settings._replace(data=data)
-    examples = prepare(files, variation, folder / "data", progress, held)
-    if dev and not settings.data.dev:
-        remarks = (described(len(dev), "sources"),)
-    return examples._replace(dev=dev, remarks=remarks)
-
-
 def split_dev(
-    data: TextData, folder: Path, *, few: bool = False
-) -> tuple[TextData, Collection[str]]:
-    """Hold out dev.tsv the first time; a run that was prepared without a dev set has none.
+    source: TrainingSource, corpora: Sequence[CorpusConfig], folder: Path
+) -> tuple[list[CorpusConfig], list[Collection[str]]]:
+    """Hold out a part of each corpus, as dev.tsv or dev.0.tsv and so on, the first time.
 
-    Return settings that name the dev set, and the sources to leave out of training. The dev set has
-    the first pair of each source that is held out.
+    Return the dev corpora, and for each corpus the first sides to leave out of training. A run
+    that was prepared without a dev set has none. Back-translated sides are no references.
     """
-    path = folder / "dev.tsv"
-    named = replace(data, dev=(str(path),))
-    if (folder / "data").exists():  # written after dev.tsv
-        return named if path.exists() else data, frozenset()
-    held = held_out(pairs_of(data.train), data.dev_share, few=few)
-    if not held:
-        return data, held
-    write_held(path, held)
-    return named, held
+    several, found = bool(source.data.corpora), list[CorpusConfig]()
+    held: list[Collection[str]] = []
+    most = max(FEW, MOST // sum(len(one.directions) for one in corpora)) if several else MOST
+    few = bool(source.start_from) or most < LEAST
+    forms = start_forms(source.start_from) if several else VERBATIM
+    is_new = not (folder / "data").exists()  # it is written after the dev sets
+    for number, one in enumerate(corpora):
+        path = folder / (f"dev.{number}.tsv" if several else "dev.tsv")
+        sources: dict[str, str] = {}
+        if is_new and not one.tagged:
+            pairs = pairs_of(one.files)
+            sources = held_out(pairs, source.data.dev_share, few=few, most=most)
+        if sources:
+            write_held(path, sources, forms)
+        held.append(sources)
+        if sources or (path.exists() and not is_new):
+            found.append(replace(one, files=(str(path),)))
+    return found, held
 
 
-def write_held(path: Path, held: Mapping[str, str], forms: PrepareConfig = VERBATIM) -> None:
+def write_held(path: Path, held: Mapping[str, str], forms: PrepareConfig) -> None:
     """Write the pairs that are held out, as a table; those without a target are left out."""
     cells = (
         [with_apostrophes(cell.replace("\t", " "), forms) for cell in row]
@@ -139,152 +220,86 @@ def write_held(path: Path, held: Mapping[str, str], forms: PrepareConfig = VERBA
     write_text(path, "".join(f"{source}\t{target}\n" for source, target in cells))
 
 
-def prepare(
-    settings: Preparation,
-    variation: Variation,
-    folder: Path,
-    progress: Progress,
-    held: Collection[str] = frozenset(),
-) -> Data:
-    """Return the tokenizer and the memory-mapped corpus; prepare them the first time.
-
-    held: sources to leave out, because they are the dev set.
-    """
-    files, links = settings.data.train, settings.data.links
-
-    def learn(part: Path, source: list[str], target: list[str]) -> Tokenizer:
-        write_forms(part, settings.start_from, source, target)
-        return write_tokenizer(settings, source, target, part, progress)
-
-    def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
-        if links:
-            write_links(Path(links), pairs_of(files), held, kept, tokenizer, part)
-
-    table = PairTable(" ".join(files), partial(pairs_of, files), held)
-    pairs, dropped = prepare_pairs(settings, table, folder, progress, learn=learn, finish=finish)
-    with reading(f"the tokenised corpus in {folder} is"):
-        examples: Examples = with_links(pairs, folder)
-        forms = read_forms(folder)
-    tokenizer = Tokenizer.read(folder)
-    if variation.noise or variation.concatenate or variation.sampling:
-        direction = Direction("", pairs.source, pairs.target)
-        examples = Mixture.of([direction], tokenizer, variation)
-    return Data(tokenizer, examples, dropped, prepare=forms)
-
-
-def pairs_of(
-    files: Sequence[str], held: Collection[str] = frozenset(), forms: PrepareConfig = VERBATIM
-) -> Iterator[tuple[str, str]]:
-    """Yield each source with its first reference.
-
-    held: sources to leave out. forms: of a trained model, whose apostrophes both sides get, so that
-    it does not learn to write others.
-    """
-    for source, references in corpus.read_pairs(files):
-        if source not in held:
-            yield with_apostrophes(source, forms), with_apostrophes(references[0], forms)
-
-
-def write_tokenizer(
-    settings: Preparation, source: list[str], target: list[str], folder: Path, progress: Progress
-) -> Tokenizer:
-    """Train a tokenizer, or take that of the initial model; write and return it."""
-    config = settings.tokenizer
-
-    def learn() -> Tokenizer:
-        size = config.size or chosen_size(source, target, config)
-        return learn_tokenizer(source, target, size, config)
-
-    return write_vocabulary(folder, settings, learn, progress)
-
-
-def chosen_size(source: list[str], target: list[str], config: TokenizerConfig) -> int:
-    """Return a vocabulary size for a corpus; separate vocabularies follow the longer side."""
-    sides = [count_words(source), count_words(target)]
-    return size_for(sum(sides) if config.joint else max(sides))
-
-
-def variation_of(settings: Preparation, sampling: float) -> Variation:
-    """Return how a run varies its examples. sampling: train.subword_sampling."""
-    data = settings.data
+def variation_of(source: TrainingSource) -> Variation:
+    """Return how a run varies its examples."""
+    data = source.data
     return Variation(
-        seed=settings.seed,
+        seed=source.train.seed,
         temperature=data.temperature,
         concatenate=data.concatenate,
         noise=data.noise,
-        sampling=sampling,
-        kind=settings.tokenizer.kind,
-        longest=settings.longest,
+        sampling=source.train.subword_sampling,
+        kind=source.tokenizer.kind,
+        longest=source.longest,
     )
 
 
-# The replay set of an initial model as corpora of a run, a part of them to measure what is kept.
-#
-# replay/en-de.tsv      pairs to train on: references and outputs of the initial model
-# replay/dev.en-de.tsv  the first TESTED sources of the direction with their references
-
-
-TESTED = 30  # sources of a direction; they are decoded at the end of the run
-
-
-def replay_corpora(start_from: str, folder: Path) -> tuple[list[CorpusConfig], list[CorpusConfig]]:
-    """Write the replay set of a model into a run folder; return its training and dev corpora."""
-    pairs = read_replay(Path(start_from)) if start_from else []
-    if not pairs:
-        raise ModelError(
-            f"data.replay with {start_from or 'no initial model'}, which has no replay set",
-            "--start-from with a model that has one",
-            "set data.replay=0",
-        )
-    place = folder / "replay"
-    place.mkdir(exist_ok=True)
-    train, dev = [], []
-    for direction in dict.fromkeys(pair.direction for pair in pairs):
-        rows = [(pair.source, pair.target) for pair in pairs if pair.direction == direction]
-        references = dict(reversed(rows))  # the first target of each source
-        tested = list(dict.fromkeys(source for source, _ in rows))[:TESTED]
-        kept = [row for row in dict(rows).items() if row[0] not in tested]
-        train.append(_write(place / f"{direction}.tsv", direction, kept))
-        measured = [(source, references[source]) for source in tested]
-        dev.append(_write(place / f"dev.{direction}.tsv", direction, measured))
-    return train, dev
-
-
-def _write(path: Path, direction: str, rows: Sequence[tuple[str, str]]) -> CorpusConfig:
-    if not path.exists():
-        write_text(path, "".join(f"{source}\t{target}\n" for source, target in rows))
-    return CorpusConfig(direction, (str(path),), both=False)
-
-
-def example_share(directions: Sequence[Direction], own: int, share: float) -> float:
-    """Return the share of the examples that has a share of the target tokens.
-
-    The sentences of the replay set may be much shorter than those of the run's corpora.
-    """
-    lengths = [
-        np.concatenate([direction.target.lengths for direction in part]).mean()
-        for part in (directions[:own], directions[own:])
+def fingerprints(corpora: Iterable[CorpusConfig]) -> str:
+    """Return a hash of corpora: languages, direction, tag and content; "" for none."""
+    parts = [
+        (one.languages, one.both, one.tagged, corpus.fingerprint(one.files)) for one in corpora
     ]
-    ratio = share / (1 - share) * lengths[0] / lengths[1]
-    return float(ratio / (1 + ratio))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
 
 
-def with_replay_share(
-    directions: Sequence[Direction], own: int, share: float, temperature: float
+def read_dev(
+    corpora: Iterable[CorpusConfig], languages: TokenizerConfig, *, several: bool
+) -> DevTexts | DevDirections | None:
+    """Return the dev sets of all directions, or None if there are none.
+
+    The reverse direction of a corpus with several references uses the first of them as source.
+    several: False for pairs without languages.
+    """
+    parts: list[DevTexts] = []
+    for one in corpora:
+        pairs = list(corpus.read_pairs(one.files))
+        sources, references = [pair.source for pair in pairs], [pair.references for pair in pairs]
+        if not several:
+            return DevTexts(sources, references)
+        for turned, (source, target) in enumerate(one.directions):
+            to, name = with_source(languages, target, source), f"{source}-{target}"
+            if turned:
+                texts = [pair.references[0] for pair in pairs]
+                parts.append(DevTexts(texts, [[text] for text in sources], to, name))
+            else:
+                parts.append(DevTexts(sources, references, to, name))
+    return DevDirections.of(parts) if parts else None
+
+
+def directions_in(
+    corpora: Iterable[CorpusConfig],
+    stored: Iterable[tuple[Side, Side]],
+    tokenizer: Tokenizer,
+    languages: TokenizerConfig,
 ) -> list[Direction]:
-    """Return directions with weights that give those of the replay set their share of an epoch.
+    """Return the directions of the corpora; several corpora of one direction stay separate.
 
-    own: number of directions of the run's corpora, which come first. Replay directions that the
-    corpora have too, which lose the most, get half of the share; within a half all are equal.
+    languages: if its language_tokens are both, a source begins with its own language, and a target
+    with the target language.
     """
-    parts = shares_of(directions, temperature)
-    names = [direction.name for direction in directions]
-    repeated = np.isin(names[own:], names[:own])
-    halves = [1 / np.maximum(1, group.sum()) * group for group in (repeated, ~repeated)]
-    replayed = sum(halves) / sum(half.sum() for half in halves)
-    factors = np.ones(len(parts))
-    factors[own:] = share / (1 - share) * parts[:own].sum() * replayed / parts[own:]
-    return [
-        direction._replace(weight=direction.weight * float(factor))
-        for direction, factor in zip(directions, factors, strict=True)
+    found = []
+    for config, sides in zip(corpora, stored, strict=True):
+        for turned, (source, target) in enumerate(config.directions):
+            to = with_source(languages, target, source)
+            prefix = [tokenizer.language_id(to.partition(TO)[0])]
+            if config.tagged:
+                prefix.append(tokenizer.control_id(BACK_TRANSLATED))
+            starts = tuple(prefix), tuple(tokenizer.target_start(to))
+            in_turn = sides[::-1] if turned else sides
+            found.append(Direction(f"{source}-{target}", *in_turn, *starts, config.weight))
+    return found
+
+
+def described(directions: Sequence[Direction], replay: float, temperature: float) -> str:
+    """Return the directions with their numbers of pairs and their shares of an epoch.
+
+    replay: share of the replay set, which is named too.
+    """
+    parts = shares_of(directions, temperature) * (1 - replay)
+    named = [
+        f"{direction.name} {counted(direction.pairs, 'pair')} ({100 * part:.0f} %)"
+        for direction, part in zip(directions, parts, strict=True)
     ]
+    if replay:
+        named.append(f"replay set of the initial model ({100 * replay:.0f} %)")
+    return "directions: " + ", ".join(named)

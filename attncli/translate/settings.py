@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig, with_absolute_paths
 from models.core.settings import option
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

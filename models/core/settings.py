@@ -214,13 +214,14 @@ def converted(value: Any, kind: Any, place: str) -> Any:
     try:
         if typing.get_origin(kind) is not tuple:
             return _as_scalar(value, kind)
-        item: Any = typing.get_args(kind)[0]
+        item = typing.get_args(kind)[0]
         if dataclasses.is_dataclass(item):
             if not isinstance(value, (list, tuple)) or not all(
                 isinstance(each, Mapping) for each in value
             ):
                 raise ConfigurationError(f"{place} = {short(value)}", f"tables, [[{place}]]")
-            return tuple(from_dict(item, table, where=place) for table in value)
+            build: Any = from_dict
+            return tuple(build(item, table, where=place) for table in value)
         items = value.split(",") if isinstance(value, str) else value
         if not isinstance(items, (list, tuple)):
             raise TypeError(value)

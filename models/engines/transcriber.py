@@ -46,6 +46,8 @@ from models.text.tokenizer import END
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from models.networks.bundle import Bundle
+
 PIECE = 20.0  # seconds of sound that are computed as one; longer recordings are divided
 BATCH_PIECES = 16  # pieces computed at a time
 BATCH_SLOTS = 4096  # slots computed at a time, padding included
@@ -55,6 +57,10 @@ class Transcriber(TorchModel, SpeechModel):
     """A model of speech in torch, which reads pieces of recordings in batches."""
 
     spoken: tuple[str, ...] = ()  # languages that its card names
+
+    def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
+        super().__init__(bundle, device)
+        self.rate = self.config.audio.rate
 
     @classmethod
     def read(
@@ -76,7 +82,7 @@ class Transcriber(TorchModel, SpeechModel):
 
     def pieces(self, recording: Recording, name: str = "") -> Generator[SoundPiece, None, float]:
         """Yield the pieces of a recording, for `heard`, while it is read; return its seconds."""
-        return divided(self.blocks(recording, name), self.config.audio.rate, self.longest_piece)
+        return divided(self.blocks(recording, name), self.rate, self.longest_piece)
 
     @property
     def longest_piece(self) -> float:
@@ -137,10 +143,9 @@ class Transcriber(TorchModel, SpeechModel):
     ) -> list[SpokenSegment]:
         """Return the segments of pieces of sound, of one recording or of several."""
         features = [log_mel(piece.samples, self.config.audio) for piece in pieces]
-        config, rate = search or self.search, self.config.audio.rate
-        outputs = self.outputs(features, config)
+        outputs = self.outputs(features, search)
         segments = [
-            SpokenSegment(piece.start, piece.start + len(piece.samples) / rate, found)
+            SpokenSegment(piece.start, piece.start + len(piece.samples) / self.rate, found)
             for piece, found in zip(pieces, outputs, strict=True)
         ]
         if not (times or attention):

@@ -8,7 +8,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from models.core.config import ModelConfig
 from models.core.errors import ModelError
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
@@ -100,7 +99,7 @@ class SpeechModel(TrainedModel):
 
     source = "audio"
     vad = False  # leave out what has no speech
-    config: ModelConfig
+    rate: int  # samples a second that it reads
     # yields the transcript of each NamedRecording, or why there is none, in order; takes search,
     # times and attention as `transcribe`
     stream: Callable[..., Iterator[Transcript | ModelError]]
@@ -144,6 +143,5 @@ class SpeechModel(TrainedModel):
 
     def blocks(self, recording: Recording, name: str = "") -> Iterator[Floats]:
         """Yield the samples of a recording, with zeros for what is left out; see `read_blocks`."""
-        rate = self.config.audio.rate
-        found = read_blocks(recording, rate, name)
-        return spoken(found, rate, name) if self.vad else found
+        found = read_blocks(recording, self.rate, name)
+        return spoken(found, self.rate, name) if self.vad else found

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.core.config import HOP
+from models.core.config import HOP, ModelConfig
 from models.core.errors import ConfigurationError, ModelError, unknown_name
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
@@ -71,6 +71,7 @@ class WhisperTranscriber(SpeechModel):
     """Whisper on a device; `languages` chooses those of recording and text."""
 
     language = to = ""
+    config: ModelConfig
     tokens: WhisperTokens
     engine: CTranslate2Whisper | TorchWhisper
     in_torch: Callable[[], TorchWhisper]  # read at the first call
@@ -87,6 +88,7 @@ class WhisperTranscriber(SpeechModel):
         settings = read_settings(folder)
         stored = read_stored(folder, settings)
         found.config, found.tokenizer, found.search = stored.model, stored.tokenizer, stored.search
+        found.rate = stored.model.audio.rate
         found.tokens = tokens = WhisperTokens(stored.tokenizer, stored.tokenizer_config)
         reason = f"--device {device}"
         if device in ("auto", "cpu"):
@@ -143,7 +145,7 @@ class WhisperTranscriber(SpeechModel):
             try:
                 sound = Stream(self.blocks(open_recording(), name))
                 segments = (*other.segments(sound, times=times or attention, attention=attention),)
-                yield Transcript(segments, sound.place / self.config.audio.rate)
+                yield Transcript(segments, sound.place / self.rate)
             except ModelError as error:
                 yield error
 
@@ -154,8 +156,8 @@ class WhisperTranscriber(SpeechModel):
 
         times: True adds the times of words. attention: True adds attention.
         """
-        audio, to, language = self.config.audio, self.to, self.language
-        rate, size = audio.rate, round(audio.padded * audio.rate)
+        rate, to, language = self.rate, self.to, self.language
+        size = round(self.config.audio.padded * rate)
         before, last, loudest = list[int](), 0.0, 0.0
         while len(part := sound.ahead(size)) >= SHORTEST * rate:
             if silent := silence(part, rate):

@@ -115,8 +115,10 @@ def words_of(
         is_mark, is_opened = not text.strip(APPENDED + " "), not word.strip(PREPENDED + " ")
         if not runs or (text.startswith(" ") if spaced else not (is_mark or is_opened)):
             runs.append((first, end, text))
+        elif is_opened:
+            runs[-1] = (first, end, word + text)
         else:
-            runs[-1] = (first if is_opened else begin, last if is_mark else end, word + text)
+            runs[-1] = (begin, last if is_mark else end, word + text)
     return [
         Word(text, starts[first], starts[end], sum(probabilities[first:end]) / (end - first))
         for first, end, text in runs

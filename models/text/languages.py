@@ -65,15 +65,12 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
                 "leave out --to and --from",
             )
         return ""
-    if TO in to:
-        own, _, to = to.partition(TO)
-        source = source or own
-    to, source = (known_language(code, config.languages) for code in (to, source))
+    own, _, to = to.rpartition(TO)
+    to, source = (known_language(code, config.languages) for code in (to, source or own))
     if source and source not in config.languages:
         raise unknown_name("source language", source, config.languages)
     targets = {direction.partition("-")[2] for direction in config.directions}
-    if not to and len(targets) == 1:
-        to = targets.pop()
+    to = to or (targets.pop() if len(targets) == 1 else "")
     if not to:
         raise ConfigurationError(
             "no target language for a model of several languages",

@@ -298,12 +298,16 @@ def test_the_service_gives_the_outputs_of_the_command(
 
 
 def test_a_dev_set_is_scored_by_the_outputs_of_the_command(attn: Attn, tiny_bundle: Path) -> None:
-    outputs = DevTexts(TEXTS, [TEXTS]).outputs(read(tiny_bundle), "cpu", lambda share: None)
+    outputs = DevTexts(TEXTS, [[text] for text in TEXTS]).outputs(
+        read(tiny_bundle), "cpu", lambda share: None
+    )
     given = "".join(f"{text}\n" for text in TEXTS)
     assert outputs == lines(
         attn("translate", "-m", tiny_bundle, "--device", "cpu", given=given).out
     )
-    shown = DevTexts(TEXTS, [TEXTS]).samples(read(tiny_bundle), "cpu", len(TEXTS))
+    shown = DevTexts(TEXTS, [[text] for text in TEXTS]).samples(
+        read(tiny_bundle), "cpu", len(TEXTS)
+    )
     assert [one.output for one in shown] == [out for out in outputs if out]
 
 

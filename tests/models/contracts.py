@@ -64,14 +64,10 @@ def check_steps(model: EncoderDecoder, batch: Batch, about: object = "") -> None
 def alone(batch: Batch, row: int) -> Batch:
     """Return one pair of a batch, without its padding."""
     slots, steps = int(batch.source_mask[row].sum()), int(batch.target_mask[row].sum())
-    here = slice(row, row + 1)
-    images = None if batch.images is None else batch.images[here]
-    source, target = batch[:2], batch[2:5]
-    return Batch(
-        *(part[here, :slots] for part in source),
-        *(part[here, :steps] for part in target),
-        images=images,
-    )
+    one = batch.map(lambda part: part[row : row + 1])
+    source = {name: getattr(one, name)[:, :slots] for name in ("source", "source_mask")}
+    sides = ("target_in", "target_out", "target_mask")
+    return one._replace(**source, **{name: getattr(one, name)[:, :steps] for name in sides})
 
 
 def check_alone(model: EncoderDecoder, batch: Batch, about: object = "") -> None:

@@ -86,22 +86,18 @@ class DataConfig:
         values: dict[str, Any] = {name: getattr(self, name) for name in self.paths()}
         for name, value in values.items():
             several = not isinstance(value, str)
-            values[name] = tuple(map(_absolute, value)) if several else _absolute(value)
+            values[name] = tuple(map(absolute_path, value)) if several else absolute_path(value)
         return replace(self, **values)
 
 
-def _absolute(path: str) -> str:
+def absolute_path(path: str) -> str:
+    """Return an absolute path; "" for no path."""
     return str(Path(path).absolute()) if path else ""
 
 
 def data_class(family: str) -> type[DataConfig]:
     """Return the class of the table [data] of a family; ModelError if the family is unknown."""
-    found: type[DataConfig] = resolve_name(TRAINING[source_name(family)]).data
-    return found
-
-
-def _usual_data() -> DataConfig:
-    found: DataConfig = resolve_name(TRAINING[DEFAULT_SOURCE]).data()
+    found: type[DataConfig] = resolve_name(TRAINING[source_name(family)]).table
     return found
 
 
@@ -131,8 +127,8 @@ class TrainConfig:
     )
     optimiser: str = option(
         "adam",
-        "adam, rmsprop, or muon (hidden matrices by Muon, the rest by Adam)",
-        choices=("adam", "muon", "rmsprop"),
+        "adam, or muon (hidden matrices by Muon, the rest by Adam)",
+        choices=("adam", "muon"),
     )
     lr: float = option(0.001, "peak learning rate", above=0, at_most=MAX_RATE)
     schedule: str = option(
@@ -268,7 +264,8 @@ class RunConfig:
     preset: str = option("transformer-tiny", "preset that gives the defaults of the settings below")
     start_from: str = option("", "trained model whose weights and tokenizer the run starts with")
     data: Any = field(  # a DataConfig of the kind of input
-        default_factory=_usual_data, metadata={"doc": "data", "limits": Limits()}
+        default_factory=lambda: resolve_name(TRAINING[DEFAULT_SOURCE]).table(),
+        metadata={"doc": "data", "limits": Limits()},
     )
     model: ModelConfig = option(ModelConfig, "model")
     tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
@@ -285,7 +282,7 @@ class RunConfig:
     @classmethod
     def kinds(cls) -> list[RunConfig]:
         """Return the defaults with the table [data] of each kind of input."""
-        return [cls(data=resolve_name(place).data()) for place in TRAINING.values()]
+        return [cls(data=resolve_name(place).table()) for place in TRAINING.values()]
 
 
 def read_run_config(values: Mapping[str, Any]) -> RunConfig:

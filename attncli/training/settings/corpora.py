@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attncli.terminal.messages import counted
+from attncli.training.settings.config import absolute_path
 from models.core.errors import ModelError
 from models.core.settings import option
 from models.text.languages import parse_direction
@@ -100,7 +101,4 @@ def languages_of(corpora: Iterable[CorpusConfig]) -> tuple[str, ...]:
 
 def with_absolute_paths(corpora: Iterable[CorpusConfig]) -> tuple[CorpusConfig, ...]:
     """Return the corpora with absolute paths, so that a run can be resumed from any folder."""
-    return tuple(
-        replace(corpus, files=tuple(str(Path(path).absolute()) for path in corpus.files))
-        for corpus in corpora
-    )
+    return tuple(replace(one, files=tuple(map(absolute_path, one.files))) for one in corpora)

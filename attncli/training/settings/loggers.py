@@ -18,6 +18,10 @@ LOGGERS = {  # module:Class by value of train.loggers, which is the name of pack
     "wandb": "attncli.training.settings.loggers:WandbLogger",
     "mlflow": "attncli.training.settings.loggers:MlflowLogger",
 }
+EXPERIMENT = "attn"  # of MLflow, and the project of Weights & Biases
+FOLDER = "attn.folder"  # tag by which the run of a folder is found again
+LETTERS = 500  # of a parameter's value, which every store accepts
+AT_ONCE = 100  # parameters that every store accepts in one request
 NOT_SHOWN = ("step", "epoch", "progress", "seconds", "elapsed", "tokens")
 
 
@@ -61,20 +65,12 @@ def numbers(event: str, record: dict[str, Any]) -> dict[str, float]:
     }
 
 
-# MLflow: a run in mlflow.db of the run folder, or where MLFLOW_TRACKING_URI says.
-#
-# `mlflow ui --backend-store-uri sqlite:///RUN/mlflow.db` shows it. MLFLOW_EXPERIMENT_NAME chooses
-# the experiment.
-
-
-EXPERIMENT = "attn"
-FOLDER = "attn.folder"  # tag by which the run of a folder is found again
-LETTERS = 500  # of a parameter's value, which every store accepts
-AT_ONCE = 100  # parameters that every store accepts in one request
-
-
 class MlflowLogger:
-    """A run of MLflow."""
+    """A run of MLflow in mlflow.db of the run folder, or where MLFLOW_TRACKING_URI says.
+
+    `mlflow ui --backend-store-uri sqlite:///RUN/mlflow.db` shows it. MLFLOW_EXPERIMENT_NAME chooses
+    the experiment.
+    """
 
     def __init__(self, run: LoggedRun) -> None:
         """Start a run, or continue the one that this run folder was logged to before."""
@@ -82,17 +78,18 @@ class MlflowLogger:
         from mlflow.entities import Param
 
         folder = run.folder.resolve()
+        own = str(folder).replace("'", "_")  # which a filter of MLflow cannot contain
         store = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{folder / 'mlflow.db'}"
         self.client = MlflowClient(store)
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT)
         known = self.client.get_experiment_by_name(name)
         experiment = known.experiment_id if known else self.client.create_experiment(name)
-        earlier = self.client.search_runs([experiment], f"tags.`{FOLDER}` = '{_quoted(folder)}'")
+        earlier = self.client.search_runs([experiment], f"tags.`{FOLDER}` = '{own}'")
         if earlier:
             self.id = earlier[0].info.run_id
             self.client.set_terminated(self.id, "RUNNING")
         else:
-            tags = {FOLDER: _quoted(folder)}
+            tags = {FOLDER: own}
             self.id = self.client.create_run(
                 experiment, run_name=folder.name, tags=tags
             ).info.run_id
@@ -115,16 +112,8 @@ class MlflowLogger:
         self.client.set_terminated(self.id)
 
 
-def _quoted(folder: object) -> str:
-    """Return a path without quotes, which a filter of MLflow cannot contain."""
-    return str(folder).replace("'", "_")
-
-
-# TensorBoard: event files in tensorboard/ of the run folder.
-
-
 class TensorBoardLogger:
-    """Event files of TensorBoard."""
+    """Event files of TensorBoard in tensorboard/ of the run folder."""
 
     def __init__(self, run: LoggedRun) -> None:
         """Continue after the run's update; later records of an interrupted run are hidden."""
@@ -143,24 +132,19 @@ class TensorBoardLogger:
         self.writer.close()
 
 
-# Weights & Biases: offline files in wandb/ of the run folder, unless WANDB_MODE is set.
-#
-# `wandb sync` uploads offline files. WANDB_MODE=online uploads while the run trains. WANDB_PROJECT
-# and WANDB_ENTITY choose the project, as in every program that uses wandb.
-
-
-PROJECT = "attn"
-
-
 class WandbLogger:
-    """A run of Weights & Biases."""
+    """A run of Weights & Biases: offline files in wandb/ of the run folder, for `wandb sync`.
+
+    WANDB_MODE=online uploads while the run trains. WANDB_PROJECT and WANDB_ENTITY choose the
+    project, as in every program that uses wandb.
+    """
 
     def __init__(self, run: LoggedRun) -> None:
         """Start the run, or continue it: its id is derived from the run folder."""
         import wandb
 
         self.run = wandb.init(
-            project=os.environ.get("WANDB_PROJECT", PROJECT),
+            project=os.environ.get("WANDB_PROJECT", EXPERIMENT),
             name=run.folder.name,
             id=sha256(str(run.folder.resolve()).encode()).hexdigest()[:16],
             resume="allow",

@@ -5,20 +5,15 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from attncli.commands.compare import ComparedData, base_config
-from attncli.jobs import compare
 from attncli.jobs.compare import check_all
 from attncli.jobs.variants import find
-from attncli.shell import app
 from attncli.training.configuration import run_config
-from models.core.errors import ModelError
 from models.networks.bundle import read
 from tests.attncli.command_line import Attn, evaluated
-from tests.attncli.training.small import after
 from tests.attncli.training.small import run as train
 from tests.attncli.training.small_captions import SMALL, Files, small_config
 
@@ -35,12 +30,6 @@ def command(files: Files, out: Path, *words: str) -> list[str]:
     data = ["--images", str(files.images), "--captions", str(files.train), "-p", NANO]
     changes = [word for setting in settings for word in ("-s", setting)]
     return ["models", "compare", *words, *data, *changes, "-o", str(out), "--threads", "1"]
-
-
-def runs_of(out: Path) -> list[dict[str, Any]]:
-    """Return the rows of a comparison without times."""
-    found = json.loads((out / "comparison.json").read_text())["runs"]
-    return [{name: row[name] for name in row if name not in TIMES} for row in found]
 
 
 def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, attn: Attn) -> None:
@@ -65,28 +54,6 @@ def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, 
     assert found["scores"]["BLEU-4"]["score"] == pytest.approx(float(rows[2]["test_bleu4"]))
 
 
-def test_a_comparison_stopped_anywhere_ends_as_an_unbroken_one(
-    files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def compared(out: Path, polls: int) -> int:
-        real = compare.compare
-        with monkeypatch.context() as patch:
-            if polls:
-                stop = after(polls)
-                patch.setattr(
-                    compare, "compare", lambda *a, **k: real(*a, **{**k, "stop_requested": stop})
-                )
-            return app.run([*command(files, out, "soft", "general"), "--seeds", "1"])
-
-    assert compared(tmp_path / "unbroken", 0) == 0
-    stops = 0
-    while compared(tmp_path / "broken", 3 + stops % 3) != 0:
-        stops += 1
-        assert stops < 30
-    assert stops > 2
-    assert runs_of(tmp_path / "broken") == runs_of(tmp_path / "unbroken")
-
-
 def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn: Attn) -> None:
     rows = [line.split("\t") for line in files.train.read_text("utf-8").splitlines()]
     splits = ("train", "train", "val", "test")
@@ -99,7 +66,7 @@ def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn:
     out = tmp_path / "out"
     named = files._replace(train=whole)
     attn(*command(named, out, "soft"), "--seeds", "1")
-    [row] = runs_of(out)
+    [row] = json.loads((out / "comparison.json").read_text())["runs"]
     assert row["test_cider"] is not None and not (out / "dev.tsv").exists()
 
 
@@ -140,27 +107,8 @@ def test_names_of_parts_and_networks_are_settings_of_a_captioner() -> None:
     assert (
         find("model.image.encoder=resnet50+model.image.size=96", base).config.model.image.size == 96
     )
-    for wrong in ("unknown variant 'none'", "unknown variant 'torchvision'", "variant mean "):
-        with pytest.raises(ModelError, match=wrong):
-            find(wrong.split()[-1].strip("'"), base)
     hard = find("hard", run_config("captioner-transformer-nano")).config.model
     assert hard.attention.read == "hard"
-
-
-@pytest.mark.parametrize(
-    "options, said",
-    [
-        (["--test", "a.tsv"], "needs --train, --captions, --labels or --transcripts"),
-        (["--captions", "a.tsv", "--labels", "b.tsv"], "cannot be combined with --captions"),
-        (["--captions", "a.tsv", "--test", "a.tsv", "b.tsv"], "2 files with --captions"),
-        (
-            ["--captions", "a.tsv", "--start-from", "grammar-en-de"],
-            "grammar-en-de is compared by translations, the files by captions",
-        ),
-    ],
-)
-def test_options_of_two_kinds_are_refused(options: list[str], said: str, attn: Attn) -> None:
-    assert said in " ".join(attn("models", "compare", "soft", *options, status=2).err.split())
 
 
 def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(

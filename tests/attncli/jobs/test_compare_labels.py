@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from attncli.jobs.variants import find
 from attncli.training.configuration import run_config
-from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import TINY
@@ -37,5 +34,3 @@ def test_names_of_poolings_are_settings_of_a_classifier() -> None:
     found = find("general+mean", base)
     assert found.config.model.pooling == "mean"
     assert found.config.model.attention.score == "general"
-    with pytest.raises(ModelError, match="unknown variant 'none'"):
-        find("none", base)

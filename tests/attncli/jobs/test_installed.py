@@ -14,7 +14,7 @@ from attncli.jobs import installed as jobs
 from attncli.jobs.installed import Packing, add, pack
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
-from models import load, load_translator
+from models import load_captioner, load_translator
 from models.core.errors import ModelError
 from models.storage import installed
 from models.storage.archive import About, read_facts
@@ -84,7 +84,7 @@ def test_captioners_share_an_image_network_in_a_folder(
     shared = pack(soft_captioner, tmp_path / "hard", Packing(share="photos"))
     assert shared.after < pack(soft_captioner, tmp_path / "alone", Packing()).after
     whole = pack(shared.path, tmp_path / "hard.zip", Packing()).path  # has all it needs
-    assert load(add(whole)).config == load(shared.path).config
+    assert load_captioner(add(whole)).config == load_captioner(shared.path).config
     with pytest.raises(ModelError, match="a folder; leave out --share"):
         pack(soft_captioner, tmp_path / "x.zip", Packing(share="photos"))
     with pytest.raises(ModelError, match="translates texts; expected a model with an image net"):

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from attncli.jobs import train
 from attncli.training.command_line import settings
-from attncli.training.folder import RunFolder, claim, read_config, released
+from attncli.training.folder import RunFolder, claim, released
 from attncli.training.interfaces import (
     AlreadyFinished,
     Ended,
@@ -34,30 +34,9 @@ from tests.attncli.training.small import (
     Texts,
     after,
     assert_same,
-    assert_stops_change_nothing,
     run,
     small_config,
 )
-
-VARIANTS = {  # preset and settings
-    "ema": "transformer-nano train.ema=0.9 train.average=3 train.evaluate_every=4 "
-    "train.metric=bleu",
-    "shards": "transformer-nano train.shards=2 train.evaluate_every=0 train.optimiser=muon "
-    "train.average=2",
-    "bf16": "transformer-nano train.precision=bf16",
-    "plateau": "rnnsearch-nano train.schedule=plateau train.plateau_patience=1 train.lr=0.05 "
-    "train.evaluate_every=2 train.metric=loss train.optimiser=rmsprop train.steps=10",
-    "patience": "luong-nano train.patience=2 train.evaluate_every=1 train.steps=0 "
-    "train.optimiser=muon train.lr=0.3",
-}
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
-    variant: str, texts: Texts, tmp_path: Path
-) -> None:
-    preset, *changes = VARIANTS[variant].split()
-    assert_stops_change_nothing(small_config(texts, *changes, preset=preset), tmp_path)
 
 
 def test_every_part_is_asked_whether_to_stop(texts: Texts, tmp_path: Path) -> None:
@@ -147,7 +126,7 @@ def test_a_dev_set_has_several_references(texts: Texts, tmp_path: Path) -> None:
     many = tmp_path / "many.tsv"
     many.write_text("".join(f"{line}\tein ganz anderer Satz\n" for line in lines), "utf-8")
     dev = read_texts([many])
-    assert len(dev.references) == 2
+    assert {len(texts) for texts in dev.references} == {2}
     outputs = [line.split("\t")[1] for line in lines]
     assert dev.scores(1.0, outputs, small_config(texts).train).bleu == pytest.approx(100)
 
@@ -201,12 +180,3 @@ def test_a_run_continues_at_another_learning_rate_with_its_moments(
             assert torch.allclose(tensor, after[name], atol=1e-7)
         if name.startswith("optimiser/exp_avg_sq/"):  # one more gradient, not a fresh start
             assert (after[name] >= 0.97 * tensor).all() and (tensor > 0).any()
-
-
-def test_a_config_given_back_gives_the_same_run(texts: Texts, tmp_path: Path) -> None:
-    config = small_config(texts, "train.ema=0.5", "train.average=2", "train.precision=fp32")
-    run(config, tmp_path / "one")
-    again = settings([tmp_path / "one" / "config.toml"])
-    assert again == config == read_config(RunFolder(tmp_path / "one"))
-    run(again, tmp_path / "two")
-    assert_same(tmp_path / "one", tmp_path / "two")

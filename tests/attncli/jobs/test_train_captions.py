@@ -22,24 +22,10 @@ from models.networks.bundle import read
 from models.networks.image_encoder import SmallCnn
 from models.signals.images import open_image
 from tests.attncli.command_line import Attn
-from tests.attncli.training.small import after, assert_same, assert_stops_change_nothing, run
+from tests.attncli.training.small import after, assert_same, run
 from tests.attncli.training.small_captions import PATCHES, PRETRAINED, Files, as_tar, small_config
 
 SOFT, HARD = "show-attend-tell-soft-nano", "show-attend-tell-hard-nano"
-VARIANTS = {
-    "frozen": (SOFT, [*PATCHES, "train.average=2", "train.metric=cider"]),
-    "hard": (HARD, [*PATCHES, "train.ema=0.9"]),
-    "learned": (SOFT, ["train.steps=8", "train.evaluate_every=3"]),
-    "self-critical": (
-        SOFT,
-        [*PATCHES, "train.steps=8", "train.self_critical_lr=0.00005", "train.ema=0.5"],
-    ),
-    "muon": ("captioner-transformer-nano", [*PATCHES, "train.optimiser=muon", "train.steps=8"]),
-    "muon fine-tuned": (
-        HARD,
-        [*PRETRAINED, "train.optimiser=muon", "train.encoder_from=2", "train.epochs=3"],
-    ),
-}
 
 
 @pytest.fixture(autouse=True)
@@ -60,14 +46,6 @@ def unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither mirror nor crop images."""
     still = partial(captions.augmented, flip=0.0, crop=1.0)
     monkeypatch.setattr(captions, "augmented", still)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
-    variant: str, files: Files, tmp_path: Path
-) -> None:
-    preset, changes = VARIANTS[variant]
-    assert_stops_change_nothing(small_config(files, *changes, preset=preset), tmp_path)
 
 
 def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path, attn: Attn) -> None:
@@ -220,23 +198,6 @@ def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
         events = run(small_config(files, *PRETRAINED, *more), tmp_path / name)
         losses.append([event.nll for event in events if isinstance(event, Stepped)])
     assert losses[0] == pytest.approx(losses[1], rel=2e-3)
-
-
-@pytest.mark.parametrize(
-    "changes, said",
-    [
-        ({"preset": "rnnsearch-nano"}, "data.images for preset rnnsearch-nano"),
-        ({"images": ""}, "data.captions without data.images; expected both; give --images too"),
-        ({"train": ["a.tsv"]}, "data.train for preset show-attend-tell-soft-nano"),
-    ],
-)
-def test_settings_that_do_not_go_together(
-    changes: dict[str, object], said: str, files: Files
-) -> None:
-    preset = str(changes.pop("preset", "show-attend-tell-soft-nano"))
-    assigned = [f"data.{k}={','.join(v) if isinstance(v, list) else v}" for k, v in changes.items()]
-    with pytest.raises(ModelError, match=said):
-        small_config(files, *assigned, preset=preset)
 
 
 def test_a_file_with_splits_is_also_the_dev_set(files: Files, tmp_path: Path) -> None:

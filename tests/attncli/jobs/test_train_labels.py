@@ -17,29 +17,13 @@ from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
 from models.text.tokenizer import LabelTokenizer
 from tests.attncli.labels import toy_rows, write_toy
-from tests.attncli.training.small import TINY, assert_stops_change_nothing, run
-
-POOLINGS = {
-    "bilstm-attention-nano": [],
-    "self-attentive-small": ["model.attention.heads=2"],
-    "classifier-transformer-small": ["model.heads=2", "model.attention.read=hard"],
-}
+from tests.attncli.training.small import TINY, run
 
 
 def config(folder: Path, preset: str, *changes: str, dev: Path | None = None) -> RunConfig:
     table = folder / "labels.tsv"
     files = {"labels": table if table.exists() else write_toy(table, 120), "dev_labels": dev}
     return settings([], preset=preset, assignments=[*TINY, *changes], inputs=files)
-
-
-@pytest.mark.parametrize(
-    ("preset", "optimiser"), [*zip(POOLINGS, ("muon", "adam", "muon"), strict=True)]
-)
-def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
-    preset: str, optimiser: str, tmp_path: Path
-) -> None:
-    changes = [*POOLINGS[preset], "train.average=2", f"train.optimiser={optimiser}"]
-    assert_stops_change_nothing(config(tmp_path, preset, *changes), tmp_path)
 
 
 def test_accuracy_and_macro_f1_are_measured_and_accuracy_decides(tmp_path: Path) -> None:
@@ -64,16 +48,6 @@ def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) 
         ModelError, match="'plant' in .* its labels: animal.*leave out --start-from"
     ):
         run(chosen, tmp_path / "third")
-
-
-def test_a_dev_set_that_is_held_out_is_announced(tmp_path: Path) -> None:
-    dev = write_toy(tmp_path / "dev.tsv", 20, seed=3)
-    held = run(config(tmp_path, "bilstm-attention-nano"), tmp_path / "held")[0]
-    named = run(config(tmp_path, "bilstm-attention-nano", dev=dev), tmp_path / "named")[0]
-    assert isinstance(held, Started) and isinstance(named, Started)
-    [remark] = [remark for remark in held.remarks if "dev set" in remark]
-    assert remark.startswith(f"dev set: {held.dev} labelled texts held out") and "--dev" in remark
-    assert not any("dev set" in remark for remark in named.remarks)
 
 
 def test_no_text_is_both_for_training_and_for_evaluation() -> None:
@@ -115,33 +89,6 @@ def test_sentences_of_the_grammar_are_labelled_with_their_tense() -> None:
     assert all(" will " in f" {text.lower()}" for tense, text in parts.train if tense == "future")
     held = {text for _, text in (*parts.dev, *parts.test)}
     assert len(held) == 100 and not held & {text for _, text in parts.train}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (["train.metric=bleu"], "accuracy, macro_f1 or loss"),
-        (["train.attention.coverage=see"], "train.attention.coverage for preset"),
-        (["data.noise=0.5"], "data.noise for preset.* expected labelled texts alone"),
-        (["train.encoder_from=2"], "train.encoder_from for preset"),
-        (["data.train=a,b"], "expected labelled texts"),
-    ],
-)
-def test_settings_without_effect_are_refused(
-    changes: list[str], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ModelError, match=message):
-        config(tmp_path, "bilstm-attention-nano", *changes)
-
-
-def test_labels_choose_a_classifier_and_are_refused_by_other_models(tmp_path: Path) -> None:
-    files = {"labels": write_toy(tmp_path / "a.tsv", 10)}
-    assert settings([], inputs=files).preset == "bilstm-attention-small"
-    for preset in ("transformer-nano", "show-attend-tell-soft-nano"):
-        with pytest.raises(ModelError, match="data.labels for preset"):
-            settings([], preset=preset, inputs=files)
-        with pytest.raises(ModelError, match="accuracy"):
-            settings([], preset=preset, assignments=["train.metric=accuracy"])
 
 
 def test_labels_that_cannot_be_meant_are_named(tmp_path: Path) -> None:

@@ -20,8 +20,6 @@ from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
     Interrupted,
-    Started,
-    Stepped,
 )
 from attncli.training.settings.config import TrainConfig
 from models import load_translator
@@ -76,24 +74,6 @@ def test_a_log_that_cannot_be_written_is_one_line(texts: Texts, tmp_path: Path) 
     (tmp_path / "run" / "log.jsonl").symlink_to("/dev/full")
     with pytest.raises(ModelError, match="log.jsonl"):
         run(config, tmp_path / "run")
-
-
-def test_a_dry_run_counts_what_a_run_would_have(texts: Texts, tmp_path: Path) -> None:
-    """The sides have unrelated lengths."""
-    words, rows = [pair.source for pair in generate(8)], range(200)
-    lines = (f"{' '.join(words[: n % 8 + 1])}\t{' '.join(words[: -n % 5 + 1])}\n" for n in rows)
-    texts.train.write_text("".join(lines), "utf-8")
-    changes = ("train.epochs=1", "train.steps=0", "train.batch_tokens=600")
-    config = small_config(texts, *changes)
-    found = dry_run(config, device="cpu", progress=lambda *progress: None)
-    events = run(config, tmp_path / "run")
-    started = events[0]
-    assert isinstance(started, Started)
-    assert found.parameters == started.parameters
-    assert (found.pairs, found.left_out) == (started.pairs, 0)
-    steps = [event for event in events if isinstance(event, Stepped)]
-    assert found.batches == len(steps)
-    assert found.target_tokens == sum(event.tokens for event in steps)
 
 
 @pytest.mark.parametrize(

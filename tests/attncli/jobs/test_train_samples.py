@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from attncli.task.panels import SampledEvaluation, ShownExample
-from attncli.training.command_line import settings
 from attncli.training.saving import (
     KEPT,
     add_evaluation,
@@ -16,18 +15,13 @@ from attncli.training.saving import (
 )
 from attncli.translate.dev import DevTexts
 from models.networks.bundle import Bundle
-from tests.attncli.labels import write_toy
 from tests.attncli.training.small import (
-    TINY,
     Texts,
     outcome,
     run,
     run_with_stops,
     small_config,
 )
-from tests.attncli.training.small_captions import small_config as captioner_config
-from tests.attncli.training.small_captions import write_images
-from tests.attncli.training.test_multilingual import config_of
 
 SAMPLES = ("train.samples=3", "train.steps=9", "train.evaluate_every=4")
 
@@ -98,33 +92,3 @@ def test_texts_are_escaped_and_the_newest_evaluation_is_first(tmp_path: Path) ->
     page = (tmp_path / "index.html").read_text("utf-8")
     assert "<script" not in page and "&lt;script&gt;" in page and "&lt;run&gt;" in page
     assert page.index("update 6") < page.index("update 5")
-
-
-def test_a_captioner_shows_its_images_and_the_maps_of_one(tmp_path: Path) -> None:
-    files = write_images(tmp_path)
-    config = captioner_config(files, f"data.features={tmp_path / 'features'}", *SAMPLES)
-    run(config, tmp_path / "run")
-    [*_, last] = read_evaluations(tmp_path / "run" / "samples")
-    names = {row.split("\t")[0] for row in files.dev.read_text("utf-8").splitlines()}
-    assert {sample.source for sample in last.samples} <= names
-    first, *others = last.samples
-    assert "<figure>" in first.attention and all(sample.image for sample in others)
-
-
-def test_a_classifier_shows_the_weights_of_words(tmp_path: Path) -> None:
-    table = {"labels": write_toy(tmp_path / "labels.tsv", 60)}
-    config = settings(
-        [], preset="bilstm-attention-nano", assignments=[*TINY, *SAMPLES], inputs=table
-    )
-    run(config, tmp_path / "run")
-    [*_, last] = read_evaluations(tmp_path / "run" / "samples")
-    first, *others = last.samples
-    assert all(word in first.attention for word in first.source.split())
-    assert others and not any(sample.attention for sample in others)
-
-
-def test_every_direction_of_a_multilingual_model_is_shown(tmp_path: Path) -> None:
-    run(config_of(tmp_path, *SAMPLES, "train.samples=8"), tmp_path / "run")
-    [*_, last] = read_evaluations(tmp_path / "run" / "samples")
-    words = {*" ".join(sample.reference for sample in last.samples).lower().split()}
-    assert words & {"der", "die", "das"} and "the" in words

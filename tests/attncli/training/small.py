@@ -14,10 +14,12 @@ from safetensors.torch import load_file
 from attncli.data.grammar import generate
 from attncli.jobs.train import train
 from attncli.training.command_line import settings
+from attncli.training.dev import Data
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Interrupted, RunEvent
 from attncli.training.log import read_log
 from attncli.training.settings.config import RunConfig
+from attncli.training.sources import source_of_run
 from attncli.training.state import read_metadata
 
 TIMES = {"seconds", "tokens_per_second", "elapsed"}
@@ -59,6 +61,11 @@ def run(
     return list(
         train(config, folder, device="cpu", progress=lambda *progress: None, stop_requested=stop)
     )
+
+
+def load(config: RunConfig, folder: Path) -> Data:
+    """Return the data of a run, prepared in its folder."""
+    return source_of_run(config).loaded(folder, lambda *progress: None)
 
 
 def finished_and_stopped(folder: Path) -> tuple[Path, Path]:

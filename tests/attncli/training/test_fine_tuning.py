@@ -31,8 +31,7 @@ from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.settings.schedule import done_share, learning_rate
 from attncli.training.state import finished_run
-from attncli.translate import data
-from attncli.translate.source import TextTraining
+from attncli.translate import replay
 from models.core.errors import DamagedError, ModelError
 from models.core.use_config import AlignConfig
 from models.networks.bundle import read
@@ -41,7 +40,7 @@ from models.storage.replay import NAME, ReplayPair, pack_replay, read_replay
 from models.storage.settings import write_alignment
 from models.storage.weights import bundle_weights
 from tests.attncli.command_line import Attn
-from tests.attncli.training.small import SMALL, assert_same, run
+from tests.attncli.training.small import SMALL, assert_same, load, run
 
 GREEDY = ("search.method=greedy", "search.max_extra=3", "train.bleu_tokenizer=char")
 PAIRS = [(pair.source, pair.target) for pair in generate(130, seed=5)]
@@ -114,7 +113,7 @@ def test_the_rate_falls_to_0_over_the_epochs() -> None:
 
 def test_half_of_the_tokens_is_of_the_replay_set(start: Path, own: Texts, tmp_path: Path) -> None:
     config = config_of(start, own)
-    data = TextTraining().load(config, tmp_path, lambda *progress: None)
+    data = load(config, tmp_path)
     assert isinstance(data.examples, Mixture)
     epoch = data.examples.at(0)
     used = np.bincount(epoch.direction_of(epoch.rows[:, 0]), minlength=3)
@@ -133,7 +132,7 @@ def test_half_of_the_tokens_is_of_the_replay_set(start: Path, own: Texts, tmp_pa
 def test_a_run_tells_what_it_learned_and_lost_and_hands_the_replay_set_on(
     start: Path, own: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data, "TESTED", 5)
+    monkeypatch.setattr(replay, "TESTED", 5)
     config = config_of(start, own, "train.epochs=1", "train.lr=0.003")
     events = run(config, tmp_path / "whole")
     first, *_, kept, found = [e for e in events if not hasattr(e, "loss")][1:]
@@ -187,7 +186,7 @@ def test_own_pairs_get_the_apostrophes_of_the_model(start: Path, tmp_path: Path)
     table = tmp_path / "mine.tsv"
     table.write_text("".join(f"dog {n}’s car\tl’auto {n}\n" for n in range(40)), "utf-8")
     config = settings([], [], None, start=start, corpora=[parse_corpus(f"en-to-de={table}")])
-    data = TextTraining().load(config, tmp_path, lambda *progress: None)
+    data = load(config, tmp_path)
     batch = data.examples.batch(np.arange(10))
     texts = [data.tokenizer.decode(row.tolist()) for row in batch.target_out]
     assert all("l'auto" in text for text in texts)
@@ -197,7 +196,7 @@ def test_own_pairs_get_the_apostrophes_of_the_model(start: Path, tmp_path: Path)
 def test_updates_that_do_not_help_leave_the_model_as_it_was(
     start: Path, own: Texts, tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data, "TESTED", 5)
+    monkeypatch.setattr(replay, "TESTED", 5)
     words = ["train", *own, "--start-from", start, "--from", "en", "--to", "de"]
     words += ["-o", tmp_path / "run", *(part for each in GREEDY for part in ("-s", each))]
     found = attn(*words, "-s", "train.lr=3", "-s", "train.epochs=1", "-s", "train.metric=loss")
@@ -224,7 +223,7 @@ def test_forgetting_is_a_warning_whose_advice_is_a_lower_rate(
         changes = (f"train.lr={rate}", "train.epochs=3", "data.replay=0.1", "train.samples=0")
         folder = tmp_path / str(rate)
         run(config_of(start, own, *changes), folder)
-        known = TextTraining().load(config_of(start, own, *changes), folder, lambda *_: None).replay
+        known = load(config_of(start, own, *changes), folder).replay
         assert known
         losses.append(evaluate(read(folder), known, config, lambda share: None).loss)
     assert losses[0] > losses[1]

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from attncli.data import tokens
-from attncli.data.batching import epoch_plan, gather
-from attncli.data.tokens import Side, TokenPairs, read_pairs, write_pairs
-from attncli.training.pairs import sampled_lines
-from attncli.translate.data import chosen_size
-from models.core.use_config import TokenizerConfig
+from attncli.data.examples import Side, Table, epoch_plan
+from attncli.data.tokens import read_pairs, write_pairs
+from attncli.training.prepared import sampled_lines, size_for
 from models.text.tokenizer import END, PAD, START
 
 
@@ -38,27 +37,27 @@ class Numbers:
     encode_targets = encode_sources
 
 
-def corpus(lengths: Sequence[tuple[int, int]]) -> TokenPairs:
+def corpus(lengths: Sequence[tuple[int, int]]) -> Table:
     """Pairs of these lengths, all their ids different from PAD."""
     sides = []
     for column in zip(*lengths, strict=True):
         offsets = np.cumsum([0, *column])
         sides.append(Side(np.arange(offsets[-1]) % 100 + 4, offsets))
-    return TokenPairs(*sides)
+    return Table(sides[0], sides[1])
 
 
 @pytest.fixture
-def some() -> TokenPairs:
+def some() -> Table:
     """500 pairs of 2 to 60 ids."""
     random = np.random.default_rng(0)
     return corpus([tuple(pair) for pair in random.integers(2, 60, (500, 2)).tolist()])
 
 
-def plan(pairs: TokenPairs, tokens: int = 256, seed: int = 1, epoch: int = 0) -> list[list[int]]:
+def plan(pairs: Table, tokens: int = 256, seed: int = 1, epoch: int = 0) -> list[list[int]]:
     return [batch.tolist() for batch in epoch_plan(pairs, tokens, seed=seed, epoch=epoch)]
 
 
-def test_the_order_depends_on_seed_and_epoch_only(some: TokenPairs) -> None:
+def test_the_order_depends_on_seed_and_epoch_only(some: Table) -> None:
     np.random.seed(3)
     torch.manual_seed(3)
     first = plan(some)
@@ -73,7 +72,7 @@ def test_pairs_that_share_a_batch_seldom_meet_again_in_the_next_epoch() -> None:
     random = np.random.default_rng(1)
     sources = random.integers(3, 30, 20_000)
     targets = np.maximum(2, sources + random.integers(-4, 5, 20_000))
-    lengths = SimpleNamespace(count=20_000, lengths=(sources, targets), shared=None)
+    lengths: Any = SimpleNamespace(count=20_000, lengths=(sources, targets), shared=None)
     homes = []
     for epoch in (0, 1):
         batches = epoch_plan(lengths, 1000, seed=1, epoch=epoch)
@@ -89,17 +88,17 @@ def test_pairs_that_share_a_batch_seldom_meet_again_in_the_next_epoch() -> None:
 
 @pytest.mark.parametrize("pool", [2**20, 64])
 def test_an_epoch_has_every_pair_once_within_the_budget(
-    some: TokenPairs, pool: int, monkeypatch: pytest.MonkeyPatch
+    some: Table, pool: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.data.batching.POOL", pool)
+    monkeypatch.setattr("attncli.data.examples.POOL", pool)
     batches = plan(some)
     assert sorted(number for batch in batches for number in batch) == list(range(500))
     for numbers in batches:
-        batch = gather(some, np.array(numbers), torch.device("cpu"))
+        batch = some.batch(np.array(numbers))
         assert max(batch.source.numel(), batch.target_out.numel()) <= 256
 
 
-def test_batches_are_of_like_length_and_in_no_order_of_length(some: TokenPairs) -> None:
+def test_batches_are_of_like_length_and_in_no_order_of_length(some: Table) -> None:
     batches = plan(some, tokens=512)
     longer = np.maximum(*some.lengths)
     padded = sum(len(batch) * max(longer[batch]) for batch in batches)
@@ -116,7 +115,7 @@ def test_a_pair_longer_than_the_budget_is_a_batch_of_its_own() -> None:
 
 def test_a_gathered_batch_is_padded_and_shifted() -> None:
     pairs = corpus([(3, 2), (1, 4)])
-    batch = gather(pairs, np.array([1, 0]), torch.device("cpu"))
+    batch = pairs.batch(np.array([1, 0]))
     assert batch.source.tolist() == [[7, PAD, PAD], [4, 5, 6]]
     assert batch.source_mask.tolist() == [[True, False, False], [True, True, True]]
     assert batch.target_out.tolist() == [[6, 7, 8, 9], [4, 5, PAD, PAD]]
@@ -132,11 +131,12 @@ def test_ids_come_back_whatever_their_width(
     last = size - 1
     texts = [(f"{last} 4", "5"), ("6", f"7 8 {last}"), ("", "9"), ("9", "9 " * 9), ("4", "5")]
     seen: list[int] = []
-    dropped = write_pairs(texts, Numbers(size), tmp_path, max_length=9, advance=seen.append)  # type: ignore[arg-type]
+    dropped, kept = write_pairs(texts, Numbers(size), tmp_path, max_length=9, advance=seen.append)  # type: ignore[arg-type]
     assert dropped == (1, 1) and seen == [2, 4, 5]
+    assert kept.tolist() == [True, True, False, False, True]
     pairs = read_pairs(tmp_path)
-    assert pairs.source.ids.itemsize == width
-    sides = pairs.source, pairs.target
+    sides: Any = (pairs.source, pairs.target)
+    assert sides[0].ids.itemsize == width
     source, target = ([side[i].tolist() for i in range(pairs.count)] for side in sides)
     assert source == [[last, 4, END], [6, END], [4, END]]
     assert target == [[5, END], [7, 8, last, END], [5, END]]
@@ -162,7 +162,5 @@ def test_a_sample_is_drawn_from_the_whole_corpus() -> None:
 
 
 def test_the_vocabulary_grows_with_the_text_within_bounds() -> None:
-    config = TokenizerConfig()
-    sizes = [chosen_size(["a b c d e"] * n, ["a b"] * n, config) for n in (1, 1000, 100_000)]
-    assert sizes[0] == 400 and sizes[0] < sizes[1] < sizes[2] <= 32_000
-    assert chosen_size(["a"] * 3, ["b"] * 4900, TokenizerConfig(joint=False)) == 700
+    sizes = [size_for(7 * count) for count in (1, 1000, 100_000, 10**9)]
+    assert sizes[0] == 400 < sizes[1] < sizes[2] < sizes[3] == 32_000

@@ -8,54 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
 from attncli.training.command_line import settings, with_languages
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import Evaluated, Interrupted, Started
+from attncli.training.interfaces import Evaluated, Started
 from attncli.training.log import read_log
-from attncli.training.settings.config import RunConfig, read_run_config
 from attncli.training.settings.corpora import CorpusConfig, parse_corpus
-from attncli.training.settings.toml import from_toml, to_toml
 from attncli.translate.dev import DevDirections, DevTexts
 from attncli.translate.settings import TextData
-from attncli.translate.source import TextTraining
 from models import load_translator
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
-from tests.attncli.command_line import Attn
-from tests.attncli.training.small import SMALL, after, assert_same, run
-
-VARIED = (
-    *("data.noise=0.3", "data.concatenate=0.2", "data.temperature=3"),
-    *("train.subword_sampling=0.3", "train.r_drop=1", "train.metric=bleu"),
-)
-
-
-def write_corpus(folder: Path, source: str, target: str, count: int, *, seed: int = 1) -> str:
-    """Write a TSV file of the grammar's sentences; fr is German with its words reversed."""
-    path = folder / f"{source}-{target}-{seed}.tsv"
-    rows = []
-    for pair in generate(count, seed=seed):
-        french = " ".join(reversed(pair.target.split()))
-        text = {"en": pair.source, "de": pair.target, "fr": french}
-        rows.append(f"{text[source]}\t{text[target]}\n")
-    path.write_text("".join(rows), "utf-8")
-    return str(path)
-
-
-def config_of(folder: Path, *changes: str, start: Path | None = None) -> RunConfig:
-    """Return a run of English and German, both ways, and English to French."""
-    corpora = [
-        parse_corpus(f"en-de={write_corpus(folder, 'en', 'de', 60)}"),
-        parse_corpus(f"en-to-fr={write_corpus(folder, 'en', 'fr', 12)}"),
-    ]
-    dev = [parse_corpus(f"en-de={write_corpus(folder, 'en', 'de', 4, seed=2)}")]
-    preset = None if start else "transformer-nano"
-    small = SMALL if not start else [s for s in SMALL if not s.startswith("tokenizer")]
-    return settings(
-        [], [], preset, [*small, *changes], corpora=corpora, dev_corpora=dev, start=start
-    )
+from tests.attncli.training.kinds import VARIED, write_corpus
+from tests.attncli.training.kinds import of_corpora as config_of
+from tests.attncli.training.small import SMALL, load, run
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +44,11 @@ def test_the_languages_and_directions_are_stored_with_the_model(trained: Path) -
 
 
 def test_some_sources_of_several_directions_keep_their_direction() -> None:
-    one = DevTexts(["a", "b", "c"], [["A", "B", "C"]], to="de")
-    two = DevTexts(["d", "e"], [["D", "E"]], to="fr")
-    some = DevDirections((one, two)).some([0, 2, 4])
+    one = DevTexts(["a", "b", "c"], [["A"], ["B"], ["C"]], to="de")
+    two = DevTexts(["d", "e"], [["D"], ["E"]], to="fr")
+    some = DevDirections.of([one, two]).some([0, 2, 4])
     assert [(part.sources, part.references, part.to) for part in some.parts] == [
-        (["a", "c"], [["A", "C"]], "de"),
+        (["a", "c"], [["A"], ["C"]], "de"),
         (["e"], [["E"]], "fr"),
     ]
 
@@ -96,27 +62,11 @@ def test_dev_scores_are_logged_by_direction_and_their_mean_counts(trained: Path)
         assert record["bleu"] == pytest.approx(mean, rel=1e-5)  # the log has six digits
 
 
-def test_a_resumed_run_equals_an_unbroken_one_with_everything_varied(tmp_path: Path) -> None:
-    config = config_of(tmp_path, *VARIED, "train.steps=8")
-    events = run(config, tmp_path / "unbroken")
-    started = next(event for event in events if isinstance(event, Started))
+def test_pairs_of_all_directions_are_counted_and_named(tmp_path: Path) -> None:
+    started, *events = run(config_of(tmp_path, *VARIED, "train.steps=2"), tmp_path / "run")
+    assert isinstance(started, Started)
     assert started.pairs == 132 and "en-de 60 pairs" in started.remarks[0]
     assert any(isinstance(event, Evaluated) and event.scores.directions for event in events)
-    for polls in (2, 4, 14):  # before the first evaluation, in it, and after it
-        with pytest.raises(Interrupted):
-            run(config, tmp_path / "broken", after(polls))
-    run(config, tmp_path / "broken")
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
-
-
-def test_config_toml_repeats_the_run(tmp_path: Path) -> None:
-    config = config_of(tmp_path)
-    text = to_toml(config)
-    assert text.count("[[data.corpora]]") == 2 and text.count("[[data.dev_corpora]]") == 1
-    assert read_run_config(from_toml(text, "config.toml")) == config
-    file = tmp_path / "config.toml"
-    file.write_text(text)
-    assert settings([file]) == config
 
 
 def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:
@@ -135,7 +85,7 @@ def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
     assert weighted == replace(config.data.corpora[1], weight=5.0)
     corpora = (config.data.corpora[0], weighted)
     config = replace(config, data=replace(config.data, corpora=corpora))
-    prepared = TextTraining().load(config, tmp_path / "run", lambda *progress: None)
+    prepared = load(config, tmp_path / "run")
     assert "en-fr 12 pairs (33 %)" in prepared.remarks[0]  # 5 * 12 of 60 + 60 + 5 * 12
     examples = prepared.examples.at(0)
     assert isinstance(examples, Mixture)
@@ -167,7 +117,7 @@ def test_back_translated_sources_begin_with_their_token(tmp_path: Path) -> None:
     ]
     config = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=corpora)
     assert config.tokenizer.directions == ("de-en", "en-de")
-    prepared = TextTraining().load(config, tmp_path, lambda *progress: None)
+    prepared = load(config, tmp_path)
     batch = prepared.examples.batch(np.array([0, 125]))
     pieces = [prepared.tokenizer.source.id_to_piece(row.tolist())[:3] for row in batch.source]
     assert pieces[0][0] == "<2de>" and pieces[0][1] != "<bt>"
@@ -199,32 +149,6 @@ def test_methods_apply_to_a_single_direction_too(tmp_path: Path) -> None:
 )
 def test_corpora_on_the_command_line(text: str, expected: CorpusConfig) -> None:
     assert parse_corpus(text) == expected
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("a.tsv", "en-de=", "en=a.tsv", "en-de-fr=a.tsv", "=a.tsv"),
-        *(f"en-de:{weight}=a.tsv" for weight in ("", "0", "-1", "x", "inf", "nan")),
-    ],
-)
-def test_other_forms_are_refused(text: str) -> None:
-    with pytest.raises(ModelError):
-        parse_corpus(text)
-
-
-def test_mistakes_are_one_line(tmp_path: Path, attn: Attn) -> None:
-    file = write_corpus(tmp_path, "en", "de", 4)
-    for arguments, message in (
-        (["--corpus", f"en-en={file}"], "two languages"),
-        (["--corpus", f"en-de={file}", file], "one of them"),
-        (["--corpus", f"en-de={file}", "-s", "tokenizer.joint=false"], "joint"),
-        (["--dev-corpus", f"en-de={file}"], "without data.corpora"),
-        (["--corpus", f"en-de={file}", "--dev-corpus", "en-xx=none"], "a dev corpus 'xx'"),
-        (["--corpus", f"en-de={file},{file},{file}"], "3 files"),
-    ):
-        err = attn("train", *arguments, "-p", "transformer-nano", "-o", tmp_path, status=1).err
-        assert message in err and err.count("\n") == 1
 
 
 def test_an_initial_model_keeps_the_order_of_its_languages() -> None:

@@ -11,12 +11,11 @@ from attncli.training.command_line import settings
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Compared
 from attncli.training.run import open_run
-from attncli.training.sources import training_source
 from models.core.errors import ModelError
 from models.core.types import Batch
 from models.networks.bundle import Bundle, read
 from models.text.tokenizer import START, new_parts
-from tests.attncli.training.small import SMALL, Texts, run, write_texts
+from tests.attncli.training.small import SMALL, Texts, load, run, write_texts
 
 WITHOUT_SIZE = tuple(one for one in SMALL if "tokenizer.size" not in one)
 FEW = ("train.steps=2", "train.evaluate_every=2")
@@ -59,7 +58,7 @@ def test_new_tokens_begin_as_the_mean_of_their_parts(
     config = settings(*named[:2], None, [*new, *FEW], start=tmp_path / "old")
     folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
-    data = training_source(config.model.family).load(config, folder.path, lambda *_: None)
+    data = load(config, folder.path)
     begun = open_run(folder, config, data, torch.device("cpu"))
     before, after = read(tmp_path / "old"), begun.bundle(begun.state.model)
     source, target = next(line.split("\t") for line in texts.dev.read_text().splitlines())

@@ -19,7 +19,7 @@ from attncli.training.command_line import settings
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Interrupted, UpdateBatch
 from attncli.training.run import fresh_state, open_run
-from attncli.training.sources import training_source
+from attncli.training.sources import source_of_run
 from attncli.training.state import State
 from attncli.training.stepper import Stepper
 from attncli.translate.source import as_links
@@ -30,7 +30,7 @@ from models.networks.bundle import read
 from models.networks.image_encoder import ImageEncoder, SmallCnn
 from models.networks.losses import region_loss
 from models.storage.weights import weights_of
-from tests.attncli.training.small import Texts, assert_same, run, small_config, write_texts
+from tests.attncli.training.small import Texts, assert_same, load, run, small_config, write_texts
 from tests.attncli.training.small_captions import PRETRAINED, fill, write_images
 from tests.attncli.training.small_captions import small_config as small_captioner
 
@@ -67,8 +67,7 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     folder = RunFolder(tmp_path / "run")
     folder.path.mkdir()
     steps: set[str] = set()
-    source = training_source(config.model.family)
-    data = source.load(config, folder.path, lambda step, *_: steps.add(step))
+    data = source_of_run(config).loaded(folder.path, lambda step, *_: steps.add(step))
     assert "tokenising" in steps and "learning the vocabulary" not in steps
     assert data.tokenizer.files() == bundle.tokenizer.files()
     opened = open_run(folder, config, data, CPU)
@@ -92,13 +91,6 @@ def test_soft_attention_becomes_hard_and_a_broken_run_continues(
     again = settings([tmp_path / "whole" / "config.toml"])
     assert again.train.precision in ("fp32", "bf16")  # chosen for auto
     assert replace(again, train=replace(again.train, precision="auto")) == config
-
-
-def test_a_preset_or_another_initial_model_is_refused(begun: Path) -> None:
-    with pytest.raises(ModelError, match="--preset demo with --start-from"):
-        settings([Path("a"), Path("b")], [], "demo", start=begun)
-    with pytest.raises(ModelError, match="start_from given with -s"):
-        settings([Path("a"), Path("b")], assignments=["start_from=x"], start=begun)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +184,8 @@ def test_word_vectors_are_the_first_embeddings(tmp_path: Path) -> None:
     path.write_text("".join(f"{w} {' '.join(map(str, v))}\n" for w, v in table.items()))
     config = small_config(texts, f"model.vectors={path}", "tokenizer.kind=word")
     assert config.model.vectors == (str(path),)
-    data = training_source("transformer").load(config, tmp_path / "run", lambda *progress: None)
-    state = fresh_state(config, data, torch.device("cpu"))
+    data = load(config, tmp_path / "run")
+    state = fresh_state(source_of_run(config), data, torch.device("cpu"))
     encoder: Any = state.model.encoder
     weight = encoder.embedding.weight.detach()
     processor = data.tokenizer.source
@@ -207,7 +199,7 @@ def test_word_vectors_are_the_first_embeddings(tmp_path: Path) -> None:
     assert state.model.config.vectors == ()
     with pytest.raises(ModelError, match="of 16 numbers in .* for embeddings of 8.*embedding=16"):
         other = small_config(texts, f"model.vectors={path}", "model.embedding=8")
-        fresh_state(other, data, torch.device("cpu"))
+        fresh_state(source_of_run(other), data, torch.device("cpu"))
 
 
 def test_attention_learns_given_links(tmp_path: Path) -> None:
@@ -223,7 +215,7 @@ def test_attention_learns_given_links(tmp_path: Path) -> None:
         config = small_config(texts, *changes, *strong, preset=preset)
         folder = tmp_path / preset
         folder.mkdir()
-        examples = training_source("transformer").load(config, folder, lambda *p: None)
+        examples = load(config, folder)
         for number in range(examples.examples.count):
             batch = examples.examples.batch(np.array([number]))
             [source], [target] = batch.source, batch.target_out
@@ -232,7 +224,7 @@ def test_attention_learns_given_links(tmp_path: Path) -> None:
             links = {(i, j) for j, i in batch.regions[0].nonzero().tolist()}  # type: ignore[index]
             expected = token_links(pair.links, source.tolist(), target.tolist(), examples.tokenizer)
             assert links == {*map(tuple, expected.tolist())} and links
-        state = fresh_state(config, examples, torch.device("cpu"))
+        state = fresh_state(source_of_run(config), examples, torch.device("cpu"))
         stepper = Stepper(state, config.train, torch.float32)
         batch = examples.examples.batch(np.arange(10))
 

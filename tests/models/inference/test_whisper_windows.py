@@ -66,7 +66,7 @@ def heard(seconds: float, *outputs: Decoded) -> tuple[Scripted, list[Any]]:
     model: Any = WhisperTranscriber()
     model.tokens = model.tokenizer = Letters()
     model.engine, model.config, model.search = Scripted([*outputs]), CONFIG, SearchConfig()
-    model.language = "en"
+    model.language, model.rate = "en", RATE
     return model.engine, [*model.segments(Stream(recording(seconds)))]
 
 
@@ -139,6 +139,7 @@ def test_outputs_are_divided_where_timestamps_meet(
     [
         ([" cold", "-", "hearted", ",", " he"], True, [(" cold-hearted,", 0, 3), (" he", 4, 5)]),
         ([' "', "No", '."', " A"], True, [(' "No."', 1, 2), (" A", 3, 4)]),
+        ([' "', '"', " ...", " A"], True, [(' ""', 1, 2), (" ...", 2, 3), (" A", 3, 4)]),
         (["你", "好", "。", "「", "再"], False, [("你", 0, 1), ("好。", 1, 2), ("「再", 4, 5)]),
     ],
 )

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from attncli.data.examples import Examples
 from attncli.describe.rows import DescribeRunner, NumberRow
 from attncli.scoring.sequences import exact_match
-from attncli.task.panels import ShownExample
-from attncli.training.interfaces import Report, Scores
+from attncli.training.dev import Decode, DevSet
+from attncli.training.interfaces import Scores
 from attncli.training.settings.config import TrainConfig
 from models.core.config import ModelConfig
 from models.core.types import Batch
@@ -34,73 +35,50 @@ def batch_of(
 
 
 @dataclass(frozen=True)
-class NumberExamples:
+class NumberExamples(Examples):
     """Rows of numbers to train on."""
 
     rows: list[NumberRow]
     tokenizer: Tokenizer
-    shared = None  # no example has to share a batch with another
-
-    @property
-    def count(self) -> int:
-        """Number of examples."""
-        return len(self.rows)
 
     @property
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths (N,): 0 for every row, and the number of tokens of every text."""
         ids = [len(self.tokenizer.encode_target(row.text)) for row in self.rows]
-        return np.zeros(self.count, np.int64), np.array(ids)
-
-    def at(self, epoch: int) -> NumberExamples:
-        """Return the examples of an epoch: the same in every epoch."""
-        return self
+        return np.zeros(len(ids), np.int64), np.array(ids)
 
     def batch(self, numbers: np.ndarray) -> Batch:
         """Return the examples of these numbers, padded."""
         return batch_of([self.rows[n] for n in numbers], self.tokenizer)
 
 
-@dataclass(frozen=True)
-class DevNumbers:
-    """Rows of numbers that are described and scored."""
+class DevNumbers(DevSet):
+    """Rows of numbers that are described and scored; each is a source with its text."""
 
-    rows: list[NumberRow]
+    metric = "exact"
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def default_metric(self) -> str:
-        """Return the metric for train.metric = auto."""
-        return "exact"
+    @classmethod
+    def of(cls, rows: list[NumberRow]) -> DevNumbers:
+        """Return rows as a set to evaluate."""
+        return cls(rows, [[row.text] for row in rows])
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return 0: every row has the same size."""
         return 0
 
-    def encoded_by(self, model: EncoderDecoder, report: Report) -> DevNumbers:
-        """Return the set unchanged: there are no features to compute once."""
-        return self
-
-    def some(self, numbers: list[int]) -> DevNumbers:
-        """Return the set with the rows of these numbers only."""
-        return DevNumbers([self.rows[n] for n in numbers])
+    def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
+        """Return the numbers of all rows."""
+        return list(range(len(self)))
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield the batch for the loss."""
-        yield batch_of(self.rows, tokenizer, next(model.parameters()).device)
+        yield batch_of(self.sources, tokenizer, next(model.parameters()).device)
 
-    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
-        """Return the text for each row."""
-        [found] = DescribeRunner(Describer(bundle, device)).run([self.rows])
-        return found
+    def decoder(self, bundle: Bundle, device: str) -> Decode:
+        """Return the function that describes the rows of some numbers."""
+        runner = DescribeRunner(Describer(bundle, device))
+        return lambda numbers: next(runner.run([[self.sources[n] for n in numbers]]))
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return the share of exact texts, and the loss."""
-        return Scores(loss, exact=exact_match(outputs, [[row.text] for row in self.rows]))
-
-    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
-        """Return the first rows with their outputs, for the page of samples."""
-        some = self.some([*range(min(count, len(self)))])
-        found = zip(some.rows, some.outputs(bundle, device, lambda share: None), strict=True)
-        return [ShownExample(str(row.numbers), row.text, text) for row, text in found]
+        return Scores(loss, exact=exact_match(outputs, self.references))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from attncli.data.tokens import Dropped
 from attncli.describe.rows import read_rows
-from attncli.training.interfaces import Data, DevSet, Progress
-from attncli.training.settings.config import DataConfig, RunConfig
+from attncli.training.dev import Data, DevSet
+from attncli.training.interfaces import Progress
+from attncli.training.settings.config import DataConfig
 from attncli.training.sources import Comparison, TrainingSource
 from models.core.files import write_folder
 from models.core.settings import option
@@ -32,7 +33,7 @@ class NumberTraining(TrainingSource):
     demo_name = "numbers"
     embedded = "no data"
     default_preset = "numbers-nano"
-    data, by_preset = NumberData, True  # `attn train FILE` alone reads texts
+    table, by_preset = NumberData, True  # `attn train FILE` alone reads texts
     metrics = ("exact",)
     comparison = Comparison(
         outputs="descriptions",
@@ -44,20 +45,20 @@ class NumberTraining(TrainingSource):
     )
     example_input = "echo '0.1 -0.9 1.2' | attn describe"
 
-    def test_set(self, config: RunConfig, files: Sequence[Path], progress: Progress) -> DevSet:
+    def test_set(self, files: Sequence[Path], progress: Progress) -> DevSet:
         """Return the rows of a test set."""
         from attncli.describe.examples import DevNumbers  # imports torch
 
-        return DevNumbers(read_rows(files[0]))
+        return DevNumbers.of(read_rows(files[0]))
 
-    def load(self, config: RunConfig, folder: Path, progress: Progress) -> Data:
+    def load(self, folder: Path, progress: Progress) -> Data:
         """Read the files; an empty folder `data` marks the run as prepared."""
         from attncli.describe.examples import DevNumbers, NumberExamples  # imports torch
 
-        rows = [row for path in config.data.train for row in read_rows(path)]
-        dev = [row for path in config.data.dev for row in read_rows(path)]
-        tokenizer = train([row.text for row in rows], [], 290, config.tokenizer)
+        rows = [row for path in self.data.train for row in read_rows(path)]
+        dev = [row for path in self.data.dev for row in read_rows(path)]
+        tokenizer = train([row.text for row in rows], [], 290, self.tokenizer)
         if not (folder / "data").exists():
             write_folder(folder / "data", lambda part: None)
         examples = NumberExamples(rows, tokenizer)
-        return Data(tokenizer, examples, Dropped(0, 0), DevNumbers(dev) if dev else None)
+        return Data(tokenizer, examples, Dropped(0, 0), DevNumbers.of(dev) if dev else None)

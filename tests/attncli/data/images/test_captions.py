@@ -11,17 +11,15 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.data.batching import epoch_plan, gather
 from attncli.data.captions import (
     Captioned,
-    CaptionExamples,
-    ImageInputs,
+    Images,
     augmented,
     parts_of,
     read_captions,
     styled,
 )
-from attncli.data.tokens import Side
+from attncli.data.examples import Side, Table, epoch_plan
 from models.core.config import AttentionLossConfig
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
@@ -144,7 +142,7 @@ IMAGES, EACH = 40, 5
 
 
 @pytest.fixture
-def examples() -> CaptionExamples:
+def examples() -> Table:
     """Five captions of 3 to 11 pieces for each of forty images, in no order."""
     random = np.random.default_rng(1)
     lengths = random.integers(3, 12, IMAGES * EACH)
@@ -152,42 +150,34 @@ def examples() -> CaptionExamples:
     target = Side(random.integers(4, 200, offsets[-1]), offsets)
     rows = random.permutation(np.repeat(np.arange(IMAGES), EACH))
     pixels = random.integers(0, 256, (IMAGES, 3, 64, 64), dtype=np.uint8)
-    return CaptionExamples(target, rows, ImageInputs(pixels, 64), together=True)
+    return Table(Images(pixels, rows, 64), target, sources=rows)
 
 
-def plan(examples: CaptionExamples, tokens: int = 200, epoch: int = 0) -> list[np.ndarray]:
+def plan(examples: Table, tokens: int = 200, epoch: int = 0) -> list[np.ndarray]:
     return epoch_plan(examples, tokens, seed=1, epoch=epoch)
 
 
 def test_every_caption_comes_once_and_with_the_others_of_its_image(
-    examples: CaptionExamples,
+    examples: Table,
 ) -> None:
     batches = plan(examples)
     assert sorted(np.concatenate(batches)) == list(range(IMAGES * EACH))
-    assert all(len(b) * examples.target.lengths[b].max() <= 200 for b in batches)
-    shown = sum(len(gather(examples, numbers, CPU).source) for numbers in batches)
+    assert all(len(b) * examples.lengths[1][b].max() <= 200 for b in batches)
+    shown = sum(len(examples.batch(numbers).source) for numbers in batches)
     assert shown < 1.5 * IMAGES  # an image at the end of a batch may come again in the next
     assert [list(b) for b in plan(examples, epoch=1)] != [list(b) for b in batches]
-    alone = dataclasses.replace(examples, together=False)
-    assert gather(alone, batches[0], CPU).rows is None
+    alone = dataclasses.replace(examples, sources=None)
+    assert alone.batch(batches[0]).rows is None
 
 
-def test_stages_say_what_is_shown_and_from_when_an_image_is_shared(
-    examples: CaptionExamples,
-) -> None:
-    features = ImageInputs(np.zeros((IMAGES, 16, 8), np.float16), 16)
-    first = CaptionExamples(examples.target, examples.rows, features)
-    for turn, together_from in ((3, 2), (2, 3)):
-        last = (examples.target, examples.rows, examples.inputs, None, True)
-        stages = CaptionExamples(*last, together_from, first, turn)
-        shown = [(part.inputs.are_pixels, part.together) for part in map(stages.at, range(5))]
-        assert shown == [(epoch >= turn, epoch >= together_from) for epoch in range(5)]
-        batch = stages.batch(np.arange(10))  # of the last stage
-        assert batch.source.ndim == 4 and batch.rows is not None and stages.shared is not None
+def test_stages_are_the_tables_from_their_epochs_on(examples: Table) -> None:
+    alone = dataclasses.replace(examples, sources=None)
+    stages = dataclasses.replace(examples, stages=((0, alone), (2, examples)))
+    assert [stages.at(epoch).shared is None for epoch in range(4)] == [True, True, False, False]
 
 
-def test_a_shared_image_gives_what_an_image_each_would(examples: CaptionExamples) -> None:
-    batch = gather(examples, max(plan(examples), key=len), CPU)
+def test_a_shared_image_gives_what_an_image_each_would(examples: Table) -> None:
+    batch = examples.batch(max(plan(examples), key=len))
     assert batch.rows is not None
     each = batch._replace(source=batch.source[batch.rows], source_mask=batch.slots, rows=None)
     torch.manual_seed(1)

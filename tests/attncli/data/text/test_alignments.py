@@ -12,9 +12,9 @@ from attncli.data.alignments import (
     cell_links,
     read_external_alignments,
     read_links,
-    target_weights,
     token_links,
 )
+from attncli.data.examples import target_weights
 from models.core.errors import ModelError
 from models.text.tokenizer import Tokenizer
 from models.text.units import units

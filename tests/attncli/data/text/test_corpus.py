@@ -28,9 +28,10 @@ from attncli.data.corpus import (
 )
 from attncli.data.lines import open_text
 from attncli.data.streams import BLOCK, check_files, check_inputs
-from attncli.training.pairs import sampled_lines
-from attncli.translate.data import pairs_of, split_dev
-from attncli.translate.settings import TextData
+from attncli.training.command_line import settings
+from attncli.training.settings.corpora import CorpusConfig
+from attncli.training.sources import source_of_run
+from attncli.translate.data import split_dev
 from models.core.errors import ModelError
 from tests.attncli.files import write
 
@@ -231,15 +232,13 @@ def test_the_number_is_bounded() -> None:
 
 def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
     rows = [f"a {number % 150} b\tc {number}\n" for number in range(400)]
-    (tmp_path / "train.tsv").write_text("".join(rows))
-    data = TextData(train=(str(tmp_path / "train.tsv"),))
-    named, held = split_dev(data, tmp_path)
-    dev = list(read_pairs(named.dev))
+    table = write(tmp_path / "train.tsv", "".join(rows))
+    source = source_of_run(settings([table], [], "transformer-nano"))
+    own = [CorpusConfig(files=(str(table),), both=False)]
+    [named], [held] = split_dev(source, own, tmp_path)
+    dev = list(read_pairs(named.files))
     assert {pair.source for pair in dev} == {*held} and len(dev) == len(held) == 15
-    source, _, total = sampled_lines(pairs_of(data.train, held), 1000, 1)
-    assert not {*held} & {*source} and total == len(source)
-    assert total == sum(row.split("\t")[0] not in held for row in rows)
     (tmp_path / "data").mkdir()
-    assert split_dev(data, tmp_path)[0] == named  # a run that continues
+    assert split_dev(source, own, tmp_path) == ([named], [{}])  # a run that continues
     (tmp_path / "dev.tsv").unlink()
-    assert split_dev(data, tmp_path)[0] == data  # a run of an earlier version
+    assert split_dev(source, own, tmp_path) == ([], [{}])  # it was prepared without a dev set

@@ -19,7 +19,7 @@ from attncli.data.mixture import (
     typo,
     without_final_mark,
 )
-from attncli.data.tokens import read_pairs, write_pairs
+from attncli.data.tokens import read_side, write_pairs
 from models.core.use_config import TokenizerConfig
 from models.text.tokenizer import END, Tokenizer, train
 
@@ -47,8 +47,8 @@ def mixed(
     for name, texts in (("en-de", sides), ("de-en", turned)):
         folder = tmp_path_factory.mktemp(name)
         write_pairs(texts, tokenizer, folder, max_length=200)
-        pairs, prefix = read_pairs(folder), (tokenizer.language_id(name[3:]),)
-        directions.append(Direction(name, pairs.source, pairs.target, prefix))
+        source, target = (read_side(folder, side) for side in ("source", "target"))
+        directions.append(Direction(name, source, target, (tokenizer.language_id(name[3:]),)))
 
     def mix(epoch: int = 0, **settings: Any) -> Mixture:
         return Mixture.of(directions, tokenizer, Variation(**settings)).at(epoch)

@@ -14,6 +14,7 @@ from models.networks.bundle import Bundle, build, save
 from models.storage.presets import model_config
 from models.text.tokenizer import Tokenizer
 from models.text.tokenizer import train as learn
+from tests.attncli.training.kinds import write_wavs
 
 pytest.importorskip("soundfile")
 
@@ -21,14 +22,7 @@ pytest.importorskip("soundfile")
 @pytest.fixture(scope="session")
 def wavs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of recordings with train.tsv and dev.tsv."""
-    folder = tmp_path_factory.mktemp("wavs")
-    for part, melodies in tones.split(12, 4, 0, seed=1)._asdict().items():
-        rows = []
-        for number, each in enumerate(melodies):
-            (folder / f"{part}{number}.wav").write_bytes(each.wav)
-            rows.append(f"{part}{number}.wav\t{each.text}\n")
-        (folder / f"{part}.tsv").write_text("".join(rows))
-    return folder
+    return write_wavs(tmp_path_factory.mktemp("sound") / "wavs")
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import torch
 
 from attncli.data import tones
 from attncli.data.recordings import SoundExamples, range_of, read_transcripts
-from attncli.jobs.train import train
 from attncli.training.configuration import run_config
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
@@ -21,16 +19,13 @@ from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig
 from models.networks.bundle import build
 from models.signals.sound_features import log_mel
+from tests.attncli.training.kinds import CHANGED
+from tests.attncli.training.small import load
 
 pytest.importorskip("soundfile")
 SMALL = (
     *("model.hidden=8", "model.embedding=8", "tokenizer.kind=word", "train.batch_tokens=64"),
     *("train.log_every=1", "train.samples=0", "train.checkpoint_minutes=100"),
-)
-CHANGED = (
-    *("data.augment.join=1-3", "data.augment.noise=10-40", "data.augment.gain=6"),
-    *("data.augment.speed=0.1", "data.augment.mask_bands=8", "data.augment.mask_frames=20"),
-    *("data.augment.warp=0.2", "data.augment.tempo=0.3", "model.audio.center=true"),
 )
 
 
@@ -43,29 +38,10 @@ def configured(wavs: Path, *settings: str) -> RunConfig:
     return run_config("listen-attend-spell-nano", {"data": data}, [*SMALL, *settings])
 
 
-def trained(config: RunConfig, folder: Path, stop_after: int = 10**9) -> None:
-    """Train to the end, or stop after a number of events as a killed process would."""
-    events: Any = train(config, folder, device="cpu", progress=lambda *_: None)
-    for number, _ in enumerate(events):
-        if number == stop_after:
-            events.close()
-            return
-
-
 def examples(config: RunConfig, folder: Path) -> SoundExamples:
-    found = training_source(config.model.family).load(config, folder, lambda *_: None)
-    assert isinstance(found.examples, SoundExamples)
-    return found.examples
-
-
-def test_a_resumed_run_is_that_of_an_uninterrupted_one(wavs: Path, tmp_path: Path) -> None:
-    quick = ("search.method=greedy", "search.max_ratio=0.1", "search.max_extra=2")
-    config = configured(wavs, *CHANGED, *quick, "train.epochs=2")
-    trained(config, tmp_path / "whole")
-    trained(config, tmp_path / "killed", stop_after=3)
-    trained(config, tmp_path / "killed")
-    one, other = (tmp_path / name / "model.safetensors" for name in ("whole", "killed"))
-    assert one.read_bytes() == other.read_bytes()
+    found = load(config, folder).examples
+    assert isinstance(found, SoundExamples)
+    return found
 
 
 def test_features_are_those_of_the_recordings_and_the_encoder_knows_their_mean(
@@ -136,7 +112,7 @@ def test_bad_recordings_are_left_out_and_named(wavs: Path, tmp_path: Path) -> No
     (wavs / "broken.wav").write_bytes(b"no recording")
     (wavs / "more.tsv").write_text(rows + "broken.wav\ta\nmissing.wav\tb\ntrain0.wav\t\n")
     config = configured(wavs, f"data.transcripts={wavs / 'more.tsv'}")
-    prepared = training_source(config.model.family).load(config, tmp_path, lambda *_: None)
+    prepared = load(config, tmp_path)
     assert len(prepared.examples.table) == 12 and prepared.dropped.empty == 1  # type: ignore
     lost, note = prepared.notes
     assert lost == "1 row names no recording (line 14: missing.wav)"
@@ -148,14 +124,6 @@ def test_a_range_is_one_number_or_two(text: str) -> None:
     assert range_of("3", "x") == (3, 3) and range_of("1-6", "x") == (1, 6)
     with pytest.raises(ModelError, match="a range such as 1-6"):
         range_of(text, "data.augment.join")
-
-
-def test_a_table_without_tabs_and_audio_without_transcripts_are_refused(wavs: Path) -> None:
-    (wavs / "bad.tsv").write_text("a.wav one\n")
-    with pytest.raises(ModelError, match=r"line 1.*file, tab, text"):
-        read_transcripts(wavs / "bad.tsv")
-    with pytest.raises(ModelError, match="give --transcripts too"):
-        run_config("listen-attend-spell-nano", {"data": {"audio": "x"}})
 
 
 def test_recordings_of_one_folder_are_joined(wavs: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import torch
 from attncli import load
 from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
+from attncli.training.sources import source_of_run
 from attncli.translate.rows import row_images
 from models import load_ensemble, load_translator
 from models.core.errors import ModelError
@@ -96,12 +97,8 @@ def of_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("kind", ["texts", "images"])
-def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(kind: str, tmp_path: Path) -> None:
-    if kind == "texts":
-        config = text_config(tmp_path, "model.combination=hierarchical")
-    else:
-        config = image_config(tmp_path, *FEATURES, preset="multi-source-transformer-nano")
+def test_a_run_on_images_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
+    config = image_config(tmp_path, *FEATURES, preset="multi-source-transformer-nano")
     assert_stops_change_nothing(config, tmp_path)
 
 
@@ -279,10 +276,6 @@ def test_combinations_are_compared(kind: str, tmp_path: Path, attn: Attn) -> Non
     runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
     assert [run["variant"] for run in runs] == ["flat", "hierarchical"]
     assert all(run["dev_bleu"] == run["test_bleu"] > 0 for run in runs)
-    refused = attn("models", "compare", *words, "--gold", dev, status=1)
-    assert "--gold for rows" in refused.err
-    refused = attn("models", "compare", "--preset", "multi-source-nano", status=1)
-    assert "no rows; expected files to train on" in refused.err
 
 
 def test_a_frozen_network_of_a_first_model_makes_the_features(
@@ -295,10 +288,10 @@ def test_a_frozen_network_of_a_first_model_makes_the_features(
     run(first, tmp_path / "first")
     monkeypatch.undo()
     second = replace(first, start_from=str(tmp_path / "first"))
-    images = row_images(second.model, second.data, second.train, second.start_from)
+    images = row_images(source_of_run(second))
     assert images is not None
     rows = ["a\tred-left-0.png"]
-    images.add(rows, lambda *_: None)
+    images.add({images.key("red-left-0.png"): "red-left-0.png"}, lambda *_: None)
     path = f"a\t{tmp_path / 'images' / 'red-left-0.png'}"
     expected = load_translator(tmp_path / "first").images([path])
     assert expected is not None
@@ -339,20 +332,6 @@ def test_a_command_of_one_text_refuses_a_model_of_several(
     assert "model of several inputs (source, draft); expected a model of one" in refused
 
 
-def test_mistakes_are_one_line(of_texts: Path, tmp_path: Path) -> None:
-    translator = load_translator(of_texts / "run")
+def test_a_row_of_other_columns_is_refused(of_texts: Path) -> None:
     with pytest.raises(ModelError, match=r"row 2 has 1 columns; expected 2.*source, draft"):
-        translator.translate(["a\tb", "a"])
-    config = text_config(tmp_path, "model.inputs=source,draught")
-    with pytest.raises(ModelError, match="no column 'draught' in its first line.*data.target"):
-        run(config, tmp_path / "run")
-    (tmp_path / "train.tsv").write_text("source\tdraft\ttarget\na\tb\n")
-    with pytest.raises(ModelError, match="line 2 has 2 columns; expected 3, as the header"):
-        files = [tmp_path / "train.tsv"], [tmp_path / "dev.tsv"]
-        run(settings(*files, "multi-source-nano", SMALL), tmp_path / "run")
-    with pytest.raises(ModelError, match="2 training files.*one table"):
-        settings([tmp_path / "a", tmp_path / "b"], [], "multi-source-nano")
-    with pytest.raises(ModelError, match="no files of rows of several inputs; expected one table"):
-        run(settings([], [], "multi-source-nano"), tmp_path / "none")
-    with pytest.raises(ModelError, match="data.noise for preset multi-source-nano"):
-        settings([tmp_path / "a"], [], "multi-source-nano", ["data.noise=0.5"])
+        load_translator(of_texts / "run").translate(["a\tb", "a"])

@@ -13,7 +13,7 @@ from attncli.commands.train import default_folder
 from attncli.commands.train_options import spread
 from attncli.commands.train_run import Stop, memory_advice, stopping
 from attncli.training.command_line import settings
-from attncli.training.configuration import check_buildable, run_config
+from attncli.training.configuration import run_config
 from attncli.training.folder import differences
 from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
 from attncli.training.settings.schedule import learning_rate
@@ -66,36 +66,6 @@ def test_without_data_the_demonstration_is_the_preset() -> None:
     assert settings([], [], None, ["data.train=a,b"]).preset == RunConfig.preset
 
 
-@pytest.mark.parametrize(
-    "assignment, message",
-    [
-        ("train.learning_rate=1", "learning_rate"),
-        ("train.bacth_tokens=1", r"'bacth_tokens'; did you mean batch_tokens"),  # without a list
-        ("trian.lr=1", "did you mean train"),
-        ("train.lr", "section.key=value"),
-        ("tokenizer.kind=letters", "unigram, bpe, char, word"),
-        ("train.lr=0", "above 0"),
-        ("train.schedule=cosine", "inverse_sqrt, plateau, constant, linear"),
-        ("model.family=lstm", "family"),
-        ("preset=seq2seq", "--preset"),
-        ("data.dev=a,b", "without training files"),
-        ("data.images=a", "data.images without data.captions"),
-        ("data.train=a,b,c", "3 training files"),
-    ],
-)
-def test_settings_that_make_no_sense_say_what_would(assignment: str, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
-        settings([], [], None, [assignment])
-
-
-def test_only_subwords_of_one_kind_can_be_sampled() -> None:
-    files, sampling = ["data.train=a,b", "tokenizer.joint=false"], "train.subword_sampling=0.1"
-    settings([], [], None, [*files, sampling, "tokenizer.kind=bpe"])
-    for kinds in (["kind=char"], ["target_kind=bpe"], ["kind=bpe", "target_kind=word"]):
-        with pytest.raises(ModelError, match="subwords of one kind"):
-            settings([], [], None, [*files, sampling, *(f"tokenizer.{kind}" for kind in kinds)])
-
-
 @pytest.mark.parametrize("option", ["data.train={}", "--corpus"])
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 def test_a_run_that_would_never_end_is_refused(
@@ -111,27 +81,6 @@ def test_a_run_that_would_never_end_is_refused(
     stops = ("data.dev_share=0.5", "train.patience=1", "train.lr=1e-9")
     ended = attn(*words, *more, *(part for each in stops for part in ("-s", each)))
     assert more or "no gain in 1 evaluation" in ended.err
-
-
-def test_toml_files_that_cannot_be_used(tmp_path: Path) -> None:
-    path = tmp_path / "run.toml"
-    with pytest.raises(ModelError, match="cannot read .*No such file"):
-        settings([path])
-    for content, message in (
-        (b"[train\n", "not TOML .*line 1"),
-        (b"\xff", "cannot read"),
-        (b"data = 3", "a table"),
-        (b"train = 3", "a table"),
-        (b"[train]\nlr = []", "a number"),
-    ):
-        path.write_bytes(content)
-        with pytest.raises(ModelError, match=message):
-            settings([path, Path("a"), Path("b")])
-    with pytest.raises(ModelError, match="2 TOML files"):
-        settings([path, path])
-    path.write_text('preset = "seq2seq"')
-    with pytest.raises(ModelError, match="one preset"):
-        settings([path], [], "rnnsearch")
 
 
 def test_files_become_absolute_and_may_move_but_settings_may_not_change(
@@ -215,12 +164,6 @@ def test_a_run_without_a_name_is_called_after_its_data() -> None:
     named = TextData(train=("/x/en-de.tsv.gz",))
     assert default_folder(text, named, (), "seq2seq") == Path("runs/en-de-seq2seq")
     assert default_folder(text, TextData(), (), "seq2seq") == Path("runs/demo")
-
-
-def test_a_linear_schedule_needs_an_end() -> None:
-    settings = ["train.schedule=linear", "train.steps=0", "train.epochs=0", "train.patience=1"]
-    with pytest.raises(ModelError, match="expected train.minutes, train.steps or train.epochs"):
-        check_buildable(run_config("luong-nano", assignments=settings))
 
 
 def test_a_linear_schedule_shorter_than_its_warm_up_ends_at_0() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from attncli.data.batching import epoch_plan
+from attncli.data.examples import epoch_plan
 from attncli.training.fit import due, judged, limit_reached, watch
 from attncli.training.interfaces import Scores, Stepped, UpdateBatch
 from attncli.training.log import add_update, interval_record
@@ -21,13 +21,13 @@ from attncli.training.run import fresh_state
 from attncli.training.saving import averaged
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate, time_share
-from attncli.training.sources import training_source
+from attncli.training.sources import source_of_run
 from attncli.training.state import Counters, State, content, restore, to_bytes
 from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
 from models.core.files import write_bytes
 from models.storage.weights import weights_of
-from tests.attncli.training.small import small_config, write_texts
+from tests.attncli.training.small import load, small_config, write_texts
 
 CPU = torch.device("cpu")
 Fresh = Callable[..., tuple[State, TrainConfig, list[UpdateBatch]]]
@@ -41,9 +41,9 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
 
     def make(*changes: str) -> tuple[State, TrainConfig, list[UpdateBatch]]:
         config = small_config(texts, "model.dropout=0", *changes)
-        data = training_source(config.model.family).load(config, folder, lambda *progress: None)
+        data = load(config, folder)
         pairs = data.examples
-        state = fresh_state(config, data, CPU)
+        state = fresh_state(source_of_run(config), data, CPU)
         plan = epoch_plan(pairs, 200, seed=1, epoch=0)
         return state, config.train, [UpdateBatch(pairs, numbers) for numbers in plan]
 

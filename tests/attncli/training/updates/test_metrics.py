@@ -11,9 +11,10 @@ import pytest
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring, score
 from attncli.training.command_line import settings
+from attncli.training.dev import metric_for
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import Evaluated, FinalModel, Scores, Started
-from attncli.training.metrics import METRICS, described, metric_for, value_of
+from attncli.training.metrics import METRICS, described, value_of
 from attncli.training.settings.config import TrainConfig
 from attncli.translate.dev import DevTexts
 from tests.attncli.training.small import run
@@ -52,7 +53,7 @@ def test_training_and_evaluation_count_the_same_tokens() -> None:
     rates = []
     for name in ("13a", "none"):
         config = TrainConfig(metric="error_rate", bleu_tokenizer=name)
-        dev = DevTexts(["x", "y"], [references])
+        dev = DevTexts(["x", "y"], [[text] for text in references])
         rate = dev.scores(1.0, outputs, config).error_rate
         (found,) = score(
             [System("one", outputs)], EvaluationSet([], [references]), Scoring(tokenize=name)

@@ -139,22 +139,6 @@ def test_translations_are_aligned_by_the_same_settings(added: Path) -> None:
     assert [one.links for one in found] == [one.links for one in align(translator, pairs)]
 
 
-def test_an_interrupted_run_ends_as_an_uninterrupted_one(aligner: Path, tmp_path: Path) -> None:
-    files = write_texts(tmp_path)
-    part = AlignerRun((tuple(map(str, files)),), "en-de", SETTINGS, tmp_path / "run")
-
-    def stopping(stage: str, done: float, total: float) -> None:
-        if done > 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        job.prepare(part, stopping)
-    assert part.pairs.exists() and not part.links.exists()
-    assert run(command(files, part.path)) == 0
-    for name in ("model.safetensors", "statistical.safetensors", "alignment/result.json"):
-        assert (part.path / name).read_bytes() == (aligner / name).read_bytes()
-
-
 def test_a_finished_run_is_left_as_it_is(aligner: Path) -> None:
     """Settings without effect on the weights may change."""
     names = ("model.safetensors", "config.json")

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.caption.data import load
-from attncli.caption.dev import SelfCritical, likelihoods
-from attncli.data.batching import epoch_plan, gather
+from attncli.caption.self_critical import SelfCritical, likelihoods
+from attncli.data.examples import epoch_plan
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.run import fresh_state
+from attncli.training.sources import source_of_run
 from attncli.training.stepper import Stepper
 from models.core.types import Batch, Memory
 from models.core.use_config import SearchConfig
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
+from tests.attncli.training.small import load
 from tests.attncli.training.small_captions import PATCHES, small_config, write_images
 
 CPU = torch.device("cpu")
@@ -34,12 +35,12 @@ Begun = tuple[SelfCritical, EncoderDecoder, Batch, np.ndarray]
 def begun(tmp_path: Path) -> Begun:
     """Return a reward_loss, an untrained model and a batch of captions with their images."""
     config = small_config(write_images(tmp_path), *PATCHES, *CRITICAL)
-    prepared = load(config, tmp_path / "run", lambda *progress: None)
+    prepared = load(config, tmp_path / "run")
     assert isinstance(prepared.reward_loss, SelfCritical)
     examples = prepared.examples.at(0)
     numbers = max(epoch_plan(examples, 60, seed=1, epoch=0), key=len)
-    model = fresh_state(config, prepared, CPU).model
-    return prepared.reward_loss, model, gather(examples, numbers, CPU), numbers
+    model = fresh_state(source_of_run(config), prepared, CPU).model
+    return prepared.reward_loss, model, examples.batch(numbers), numbers
 
 
 def test_a_caption_of_the_image_is_worth_more_than_another(begun: Begun) -> None:
@@ -152,8 +153,8 @@ def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
 def test_rewards_rise(tmp_path: Path) -> None:
     """Of captions that are rewarded for every e."""
     config = small_config(write_images(tmp_path), *PATCHES, *CRITICAL)
-    prepared = load(config, tmp_path / "run", lambda *progress: None)
-    state = fresh_state(config, prepared, CPU)
+    prepared = load(config, tmp_path / "run")
+    state = fresh_state(source_of_run(config), prepared, CPU)
     reward_loss, stepper = prepared.reward_loss, Stepper(state, config.train, torch.float32)
     assert isinstance(reward_loss, SelfCritical)
     reward_loss.reward = lambda texts, image: [float(text.count("e")) for text in texts]  # type: ignore

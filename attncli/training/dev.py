@@ -1,0 +1,169 @@
+"""Data of a run: its examples, and the dev set, which is decoded and scored during training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from attncli.scoring.caption_metrics import rouge_words
+from attncli.task.panels import ShownExample, spread
+from models.core.use_config import PrepareConfig
+from models.search.batching import length_batches, pad_pairs, windows
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from typing_extensions import Self
+
+    from attncli.data.alignments import PairLinks
+    from attncli.data.examples import Examples
+    from attncli.data.tokens import Dropped
+    from attncli.training.interfaces import Report, RewardLoss, Scores
+    from attncli.training.settings.config import TrainConfig
+    from models.core.config import ModelConfig
+    from models.core.types import Batch
+    from models.networks.bundle import Bundle
+    from models.networks.encoder_decoder import EncoderDecoder
+    from models.text.tokenizer import Tokenizer
+
+SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
+
+Decode = Callable[[list[int]], list[str]]  # numbers of sources to their outputs
+
+
+@dataclass(frozen=True)
+class DevSet:
+    """Sources and their references; the methods of this class read sources that are texts."""
+
+    sources: Sequence[Any]
+    references: Sequence[Sequence[str]]  # of each source; the loss is that of the first
+    to: str = ""  # target language, for a multilingual model
+
+    metric: ClassVar[str] = ""  # for train.metric = auto; "": exact or bleu, by the references
+    together: ClassVar[int] = 64  # sources per batch of the loss
+    chunk: ClassVar[int] = 100  # sources decoded between two calls of `report`
+    side: ClassVar[int] = 1  # by whose length batches are sorted: 0 source, 1 target
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    @property
+    def targets(self) -> Sequence[Sequence[str]]:
+        """The references of each source in the form that the model learns."""
+        return self.references
+
+    def default_metric(self) -> str:
+        """Return the metric for train.metric = auto."""
+        return self.metric or metric_for([texts[0] for texts in self.targets])
+
+    def fits(self, text: str, tokenizer: Tokenizer, config: ModelConfig) -> bool:
+        """Return True if a text is not longer than model.max_source."""
+        return len(tokenizer.encode(text, self.to)) <= config.max_source
+
+    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
+        """Return the number of sources that are too long for the model."""
+        return sum(not self.fits(text, tokenizer, config) for text in self.sources)
+
+    def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
+        """Return the numbers of the sources that training would not exclude."""
+        pairs = enumerate(zip(self.sources, self.references, strict=True))
+        return [
+            n
+            for n, (source, texts) in pairs
+            if source.strip() and texts[0].strip() and self.fits(source, tokenizer, config)
+        ]
+
+    def encoded_by(self, model: EncoderDecoder, report: Report) -> Self:
+        """Return the set with features of the model's current encoder; call this first.
+
+        Text needs no encoding in advance: the set itself.
+        """
+        return self
+
+    def some(self, numbers: Sequence[int]) -> Self:
+        """Return the set with the sources of these numbers only; they increase."""
+        sources = [self.sources[n] for n in numbers]
+        return replace(self, sources=sources, references=[self.references[n] for n in numbers])
+
+    def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
+        """Yield the batches for the loss, on the model's device."""
+        device = next(model.parameters()).device
+        usable = self.usable(tokenizer, model.config)
+        sources = [tokenizer.encode(self.sources[n], self.to) for n in usable]
+        targets = [tokenizer.encode_target(self.references[n][0], self.to) for n in usable]
+        lengths = [*map(len, (sources, targets)[self.side])]
+        for rows in length_batches(lengths, max_count=self.together):
+            batch = pad_pairs([sources[n] for n in rows], [targets[n] for n in rows], device)
+            yield self.with_images(batch, [usable[n] for n in rows])
+
+    def with_images(self, batch: Batch, numbers: Sequence[int]) -> Batch:
+        """Return a batch with the images that the sources of these numbers name: none."""
+        return batch
+
+    def outputs(self, bundle: Bundle, device: str, report: Report) -> list[str]:
+        """Return the output for each source, found by the bundle's search; "" if it is unusable."""
+        found, decode = [""] * len(self), self.decoder(bundle, device)
+        usable = self.usable(bundle.tokenizer, bundle.model.config)
+        for done, numbers in enumerate(windows(usable, self.chunk)):
+            report(done * self.chunk / len(usable))
+            for number, text in zip(numbers, decode(numbers), strict=True):
+                found[number] = text
+        return found
+
+    def decoder(self, bundle: Bundle, device: str) -> Decode:
+        """Return the function that decodes the sources of some numbers."""
+        raise NotImplementedError
+
+    def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
+        """Return the scores of outputs against the references, and the loss."""
+        raise NotImplementedError
+
+    def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
+        """Return at most `count` examples, always the same, with the outputs of the model.
+
+        One of them has an attention map, if the model has attention.
+        """
+        some = self.some(spread(len(self), count))
+        found = zip(some.sources, some.references, some.outputs(bundle, device, _no), strict=True)
+        return [ShownExample(str(source), texts[0], output) for source, texts, output in found]
+
+    def error_rate(self, model: Any, gold: Sequence[PairLinks]) -> float | None:
+        """Return the alignment error rate in percent; None for a model without attention."""
+        raise NotImplementedError
+
+    def store_head(self, folder: Path, device: str) -> None:
+        """Store in a bundle which attention head aligns best; only text can be aligned."""
+
+
+def _no(share: float) -> None:
+    """Report no progress."""
+
+
+def metric_for(references: Sequence[str]) -> str:
+    """Return exact if most references are short, otherwise bleu.
+
+    Up to three words are short: without a fourth word, BLEU-4 is 0. Languages written without
+    spaces are recognised by their letters: a kana or Chinese character counts as a word, and more
+    than 40 letters are never short.
+    """
+    short = [
+        len(text) <= SHORT_LETTERS and len(rouge_words(text)) <= SHORT_WORDS for text in references
+    ]
+    return "exact" if sum(short) > len(short) / 2 else "bleu"
+
+
+class Data(NamedTuple):
+    """Data ready for training, and the dev set."""
+
+    tokenizer: Tokenizer
+    examples: Examples
+    dropped: Dropped
+    dev: DevSet | None = None
+    replay: DevSet | None = None  # pairs that measure what the initial model knew
+    notes: tuple[str, ...] = ()  # warnings about the data
+    reward_loss: RewardLoss | None = None  # for self-critical training
+    remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
+    prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
+    buffers: Mapping[str, Tensor] = {}  # of a new model, by name, as the data require
+    pairs: int = 0  # of the run's own files; 0: as many as there are examples
