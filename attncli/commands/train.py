@@ -144,8 +144,8 @@ def _show_estimate(found: Estimate, train: TrainConfig) -> None:
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
     every = train.evaluate_every or found.batches
     print(
-        f"recipe            {train.batch_tokens:,} tokens a batch, {train.warmup:,} updates of "
-        f"warm-up, an evaluation every {every:,}"
+        f"recipe            {train.batch_tokens:,} tokens a batch, {train.schedule} rate after "
+        f"{train.warmup:,} updates of warm-up, an evaluation every {every:,}"
     )
     print(f"time              {found.time_needed(train)}")
     for warning in found.warnings:

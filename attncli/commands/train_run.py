@@ -19,6 +19,7 @@ from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import (
+    FORGOTTEN,
     AlreadyFinished,
     Compared,
     Ended,
@@ -34,7 +35,6 @@ from attncli.training.processes import Processes, Rank
 from attncli.training.settings.config import RunConfig, TrainConfig
 from models.core.errors import ModelError, exhausted, is_exhausted
 
-FORGOTTEN = 2.0  # BLEU on the replay set, from which on a run warns
 EVERY = 0.2  # seconds between two updates of the bar
 RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
 
@@ -196,6 +196,8 @@ def compared(event: Compared, config: TrainConfig) -> None:
     if event.replay:
         before, after = (described(value, "bleu") for value in event.replay)
         console.say(f"old knowledge: before {before}, after {after}")
+    if event.share < 1:
+        console.say(f"kept: {event.share:.0%} of what was learned, to keep the old knowledge")
     lost = event.replay.before - event.replay.after if event.replay else 0.0
     if event.dev and not event.step:
         console.warn("no update was better on the dev set, so the model is the initial one")

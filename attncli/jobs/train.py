@@ -135,7 +135,8 @@ def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished
     check_claim(folder, config, inputs)
     finished = finished_run(folder)
     if finished and (
-        can_continue(folder, config.train) or not is_compared(folder, config.start_from)
+        can_continue(folder, config.train)
+        or not is_compared(folder, config.start_from, finished.kept.step)
     ):
         finished = None
     if finished:

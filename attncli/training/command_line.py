@@ -35,7 +35,7 @@ from models.storage.settings import read_settings
 from models.text.own_vocabulary import own_kind
 
 GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
-REPLAY = 1 / 3  # share of the replay set in the examples of an epoch
+REPLAY = 1 / 2  # share of the replay set in the examples of an epoch
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
 
 
@@ -71,7 +71,7 @@ def settings(
         values["data"] = {**_table(values, "data"), **named}
     values = _begun(values, find_model(start)) if start else values
     values["preset"] = chosen = _preset(values, preset, assignments)
-    fit = _fine_tuning(values, assignments) if start else _fitted(chosen, values, assignments)
+    fit = _fitted(chosen, values, assignments, is_trained=bool(start))
     values["tokenizer"] = {**fit.get("tokenizer", {}), **_table(values, "tokenizer")}
     values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
     brought = encoder_assignments(image_settings(chosen, values), assignments)
@@ -80,24 +80,23 @@ def settings(
     return replace(config, tokenizer=tokenizer)
 
 
-def _fine_tuning(values: dict[str, Any], assignments: Iterable[str]) -> Tables:
-    """Return the defaults of [train] for a run that starts from a trained model."""
-    source = training_source(values["model"]["family"])
+def _fitted(
+    preset: str, values: dict[str, Any], assignments: Sequence[str], *, is_trained: bool
+) -> Tables:
+    """Return the defaults of [train] and [tokenizer] that fit the examples.
+
+    is_trained: the run starts from a trained model. Files that cannot be read are reported later.
+    """
     given = {text.partition("=")[0].strip() for text in assignments}
     given |= {f"train.{name}" for name in _table(values, "train")}
-    data = from_dict(source.table, values["data"], where="data")
-    count = COUNTED
-    with suppress(ModelError):  # of a file that cannot be read; the run reports it
-        count = source.count(data, COUNTED)
-    return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
-
-
-def _fitted(preset: str, values: Mapping[str, Any], assignments: Sequence[str]) -> Tables:
-    """Return the defaults of [train] and [tokenizer] for new weights and the named examples."""
+    if is_trained:
+        source, count = training_source(values["model"]["family"]), COUNTED
+        data = from_dict(source.table, values["data"], where="data")
+        with suppress(ModelError):
+            count = source.count(data, COUNTED)
+        return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
-    given = {text.partition("=")[0].strip() for text in assignments}
-    given |= {f"train.{name}" for name in _table(dict(values), "train")}
-    with suppress(ModelError):  # the run reports it
+    with suppress(ModelError):
         config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
         texts = training_source(config.model.family).texts(config.data)
         return new_weights(measured(texts), config.train, given)

@@ -80,7 +80,6 @@ NEEDS: Mapping[str, tuple[str, Callable[[RunConfig], Any]]] = {  # for an effect
         "train.schedule=plateau",
         lambda run: run.train.schedule == "plateau",
     ),
-    "train.patience_metrics": ("train.patience", lambda run: run.train.patience),
     "train.encoder_lr": ("train.encoder_from", lambda run: run.train.encoder_from),
     "train.self_critical_likelihood": (
         "train.self_critical_lr",

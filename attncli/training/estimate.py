@@ -14,7 +14,7 @@ import torch
 from attncli.task.panels import spread
 from attncli.terminal.messages import counted, rounded_time
 from attncli.training.dev import Data
-from attncli.training.fit import batches_of, fit, short_run
+from attncli.training.fit import batches_of, fit
 from attncli.training.interfaces import Progress, Stepped
 from attncli.training.metrics import evaluate
 from attncli.training.precision import DTYPES, chosen_precision
@@ -103,7 +103,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
             unit=source.unit,
             left_out=sum(data.dropped),
             dev=len(data.dev) if data.dev else 0,
-            warnings=data.notes + short_run(data.examples, config.train),
+            warnings=data.notes,
             batches=len(batches_of(epoch, config.train)),
             target_tokens=int(epoch.lengths[1].sum()),
             seconds=seconds,

@@ -40,9 +40,6 @@ from models.networks.image_encoder import pretrained_encoder
 Evaluate = Callable[[State], Scores]
 DIVERGENCE = 3.0  # factor on the lowest loss at which training stops
 RECENT = 0.05  # weight of an update in the moving average of the loss
-LONGER = (  # for little data
-    "-s train.batch_tokens=512 -s train.evaluate_every=100 -s train.epochs=0 -s train.minutes=5"
-)
 
 
 def fit(
@@ -142,13 +139,12 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
     counters.evaluated = counters.step
     value = value_of(scores, config.metric)
     gained = improves(value, scores.loss, counters.best, counters.best_loss)
-    others = improved(counters, scores, config)
     if gained:
         counters.best, counters.best_loss = value, scores.loss
         counters.best_step = counters.step
         counters.waits = counters.plateau_waits = 0
     else:
-        counters.waits = 0 if others else counters.waits + 1
+        counters.waits += 1
         counters.plateau_waits += 1
         if config.schedule == "plateau" and counters.plateau_waits >= config.plateau_patience:
             counters.cuts, counters.plateau_waits = counters.cuts + 1, 0
@@ -158,14 +154,6 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
         else:
             counters.ended = f"no gain in {counted(counters.waits, 'evaluation')}"
     return Evaluated(counters.step, counters.epoch, scores, gained)
-
-
-def improved(counters: Counters, scores: Scores, config: TrainConfig) -> bool:
-    """Return True if one of train.patience_metrics is better than ever; keep their bests."""
-    values = {name: value_of(scores, name) for name in config.patience_metrics}
-    better = {n: v for n, v in values.items() if n not in counters.bests or v > counters.bests[n]}
-    counters.bests |= better
-    return bool(better)
 
 
 def limit_reached(counters: Counters, config: TrainConfig) -> str:
@@ -178,22 +166,6 @@ def limit_reached(counters: Counters, config: TrainConfig) -> str:
     if time_share(counters.elapsed, config) >= 1:
         return f"{config.minutes:g} minute{'s' * (config.minutes != 1)} of training done"
     return ""
-
-
-def short_run(examples: Examples, config: TrainConfig) -> tuple[str, ...]:
-    """Return a warning if all epochs end within the warm-up, as those of little data do."""
-    warmup = warm_up(config)
-    least = config.epochs * examples.count // config.batch_tokens  # an example has a token or more
-    shortened = config.schedule == "linear" and not config.steps  # its warm-up is a tenth of it
-    if not config.epochs or least > warmup or shortened:
-        return ()
-    updates = config.epochs * len(batches_of(examples.at(0), config))
-    if updates > warmup or 0 < config.steps <= updates:
-        return ()
-    return (
-        f"the run ends within its warm-up of {counted(warmup, 'update')}: "
-        f"{counted(config.epochs, 'epoch')} are {updates:,}; for a better model, add {LONGER}",
-    )
 
 
 def can_continue(folder: RunFolder, config: TrainConfig) -> bool:

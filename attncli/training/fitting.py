@@ -10,25 +10,27 @@ from attncli.training.settings.config import TrainConfig
 
 Tables = Mapping[str, Mapping[str, Any]]  # settings by table
 
-# A run that starts from a trained model should learn without forgetting.
-#
-# A low rate that falls linearly, few passes over little data, and the replay set of the model
-# (models.storage.replay) keep what the model knew. The settings of the model's own training apply
-# to new weights and would destroy trained ones.
-
 PASSES = 3000  # examples that a run sees at most, unless it has MOST passes or LEAST
 MOST, LEAST = 10, 3  # passes over the data
 COUNTED = PASSES // LEAST  # examples to count; more do not change the number of passes
-# what makes a run another stage of training (hard attention, rewards, unfreezing): the settings
-# of the model's own training apply
+# of another stage of training (hard attention, rewards, unfreezing)
 STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attention.")
+# new weights
+BATCHES = 25  # of a pass, at least, until they are SMALLEST
+SMALLEST = 256  # positions of a batch
+UPDATES = 500  # over which the rate falls to 0; more of them memorise few examples
+INTERVAL = 100  # updates between evaluations
+ENOUGH = 1 << 17  # positions, above which nothing is fitted
+LETTERS = 4  # of a token, about
+CLOSED = 200  # different words that outputs consist of, at most, of which each is a token
 
 
 def fine_tuning(examples: int, rate: float, given: Collection[str]) -> dict[str, Any]:
     """Return the defaults of [train] for a number of examples.
 
-    rate: peak learning rate of the kind of input. given: names of the settings that the user set.
-    There are none for a run that is another stage of training.
+    A low rate that falls linearly and few passes over little data keep what the model knew. rate:
+    its peak, of the kind of input. given: names of the settings that the user set. There are none
+    for another stage of training, to which the settings of the model's own training apply.
     """
     if any(name.startswith(STAGES) for name in given):
         return {}
@@ -39,26 +41,12 @@ def fine_tuning(examples: int, rate: float, given: Collection[str]) -> dict[str,
         "schedule": "linear",
         "warmup": 20,
         "epochs": 0 if "train.steps" in given else passes,
-        "patience": 4,
+        "patience": 2,
         "batch_tokens": max(128, min(1024, 4 * examples)),  # few examples: several updates a pass
         "evaluate_every": 0,
         "metric": "loss",  # scores of few examples vary too much to choose by them
         "ema": 0.0,
     }
-
-
-# New weights: batches, passes, warm-up and tokens that little data need.
-#
-# With the settings for ordinary data a few hundred pairs are a few updates, all in the warm-up.
-
-
-BATCHES = 25  # of a pass, at least, until they are SMALLEST
-SMALLEST = 256  # positions of a batch
-UPDATES = 2000  # that new weights may take, at least
-INTERVAL = 100  # updates between evaluations
-ENOUGH = 1 << 17  # positions, above which nothing is fitted
-LETTERS = 4  # of a token, about
-CLOSED = 200  # different words that outputs consist of, at most, of which each is a token
 
 
 class Measured(NamedTuple):
@@ -86,6 +74,7 @@ def measured(texts: Iterable[tuple[str, str]]) -> Measured:
 def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> Tables:
     """Return the defaults of [train] and [tokenizer] of little data; none of enough data.
 
+    With the recipe of the preset a few hundred pairs are a few updates, all in the warm-up.
     usual: the recipe of the preset. given: names of the settings that the user set. A number of
     updates that the user sets is one of batches as usual.
     """
@@ -95,9 +84,10 @@ def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> 
     batches = math.ceil(found.positions / batch)  # of a pass
     train = {
         "batch_tokens": batch,
+        "schedule": "linear",
         "warmup": min(usual.warmup, max(INTERVAL, 4 * batches)),
         "evaluate_every": INTERVAL,
-        "epochs": max(usual.epochs, math.ceil(UPDATES / batches)),
+        "epochs": math.ceil(UPDATES / batches),
     }
     if not found.is_of_words or "train.subword_sampling" in given:
         return {"train": train}

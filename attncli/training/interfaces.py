@@ -109,6 +109,11 @@ class ScoreChange(NamedTuple):
     after: float
 
 
+# BLEU that the replay set may lose: about three times what the text of Tatoeba then loses,
+# because its sentences have rarer words
+FORGOTTEN = 3.5
+
+
 class Compared(NamedTuple):
     """Comparison of the final model of a run with the initial one."""
 
@@ -116,6 +121,7 @@ class Compared(NamedTuple):
     step: int  # update of the final model
     dev: ScoreChange | None  # None: no dev set
     replay: ScoreChange | None  # BLEU on the replay set of the initial model; None: it has none
+    share: float = 1.0  # of the new weights; the rest is that of the initial ones
 
 
 class AlreadyFinished(NamedTuple):

@@ -48,24 +48,22 @@ METRICS = {
 def metric_scores(
     config: TrainConfig, outputs: list[str], references: list[list[str]]
 ) -> dict[str, Any]:
-    """Return the scores that are computed only if a run stops by them, by their name in `Scores`.
+    """Return the score that is computed only if a run stops by it, by its name in `Scores`.
 
     references: of each output.
     """
-    wanted = {config.metric, *config.patience_metrics}
-    found: dict[str, Any] = {}
-    if "error_rate" in wanted:
+    metric = config.metric
+    if metric == "error_rate":
         tokenize = sacrebleu_tokens(config.bleu_tokenizer)
-        found["error_rate"] = error_rate(outputs, references, tokenize=tokenize)
-    if "rouge_l" in wanted:
-        found["rouge_l"] = rouge_l(outputs, references)
-    if wanted & {"chrf", "ter"}:
-        _, *others = sacrebleu_metrics(Scoring(config.bleu_tokenizer))
+        return {metric: error_rate(outputs, references, tokenize=tokenize)}
+    if metric == "rouge_l":
+        return {metric: rouge_l(outputs, references)}
+    if metric in ("chrf", "ter"):
+        _, chrf, ter = sacrebleu_metrics(Scoring(config.bleu_tokenizer))
         columns: Any = [*zip_longest(*references)]
-        for name, metric in zip(("chrf", "ter"), others, strict=True):
-            if name in wanted:
-                found[name] = float(metric.corpus_score(outputs, columns).score)
-    return found
+        found = (chrf if metric == "chrf" else ter).corpus_score(outputs, columns)
+        return {metric: float(found.score)}
+    return {}
 
 
 def value_of(scores: Scores, metric: str) -> float:

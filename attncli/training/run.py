@@ -11,7 +11,7 @@ import torch
 
 from attncli.training.configuration import load_initial_weights, load_vectors
 from attncli.training.dev import Data, DevSet
-from attncli.training.fit import reopen, short_run
+from attncli.training.fit import reopen
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Started
 from attncli.training.log import Log
@@ -179,7 +179,7 @@ def started(run: Run, processes: int = 1, changes: tuple[str, ...] = ()) -> Star
         length_limits=source.length_limits,
         empty=data.dropped.empty,
         long=data.dropped.long,
-        notes=data.notes + changes + short_run(data.examples, run.config.train),
+        notes=data.notes + changes,
         dev=len(dev) if dev else 0,
         dev_long=dev.too_long(data.tokenizer, run.config.model) if dev else 0,
         device=str(run.device),

@@ -112,13 +112,18 @@ def finish(run: Run, report: Report) -> FinalModel:
 
 
 def select(run: Run, report: Report) -> FinalModel:
-    """Return the final model; write it if it is not the bundle already."""
-    counters, metric = run.state.counters, run.config.train.metric
-    if run.data.dev is None:
+    """Return the final model; write it if it is not the bundle already.
+
+    The bundle stores which of several attention heads aligns best, if none is known.
+    """
+    counters, metric, dev = run.state.counters, run.config.train.metric, run.data.dev
+    if dev is None:
         return FinalModel("last", None, counters.step)
     best = FinalModel("best", counters.best, counters.best_step, metric)
-    final = save_average(run, report) or best
-    choose_head(run)
+    final, decoder = save_average(run, report) or best, run.state.model.decoder
+    several = decoder.attends and math.prod(decoder.attention_shape) > 1
+    if several and run.kept.settings == AlignConfig():
+        dev.store_head(run.folder.path, str(run.device))
     return final
 
 
@@ -146,14 +151,6 @@ def averaged(paths: list[Path]) -> dict[str, Tensor]:
         for name, tensor in read_tensors(path)[0].items():
             total[name] = total[name] + tensor if name in total else tensor
     return {name: tensor / len(paths) for name, tensor in total.items()}
-
-
-def choose_head(run: Run) -> None:
-    """Store in the bundle which of several attention heads aligns best, if none is known."""
-    decoder, dev = run.state.model.decoder, run.data.dev
-    several = decoder.attends and math.prod(decoder.attention_shape) > 1
-    if dev is not None and several and run.kept.settings == AlignConfig():
-        dev.store_head(run.folder.path, str(run.device))
 
 
 def draw_curves(run: Run) -> None:

@@ -170,10 +170,9 @@ class TrainingSource:
             for name in other.settings:
                 if getattr(self.train, name) and name not in self.settings:
                     raise not_for(f"train.{name}", self.named, self.unit)
-        for metric in (self.train.metric, *self.train.patience_metrics):
-            if metric not in ("auto", "loss", *self.metrics):
-                expected = f"{', '.join(self.metrics)} or loss"
-                raise ModelError(f"metric {metric} for {self.named}", expected)
+        if self.train.metric not in ("auto", "loss", *self.metrics):
+            expected = f"{', '.join(self.metrics)} or loss"
+            raise ModelError(f"metric {self.train.metric} for {self.named}", expected)
 
     def loaded(self, folder: Path, progress: Progress) -> Data:
         """Return the run's data; prepare them in the run folder the first time.

@@ -120,7 +120,6 @@ class Counters:
     log_bytes: int = 0  # size of log.jsonl at the checkpoint
     interval: dict[str, float] = field(default_factory=dict)  # sums for the next log record
     baseline: float | None = None  # hard attention: REINFORCE baseline
-    bests: dict[str, float] = field(default_factory=dict)  # by train.patience_metrics
     level: float | None = None  # moving average of the loss of updates
     lowest: float | None = None  # of these averages
     scale: float = 0.0  # fp16: factor on the loss; 0 before the first update
@@ -131,7 +130,8 @@ class Counters:
 
 def parse_counters(text: str) -> Counters:
     """Return counters that were stored as JSON."""
-    counters = Counters(**parse_json(text))
+    stored = parse_json(text)
+    counters = Counters(**{name: stored[name] for name in stored if name != "bests"})  # of 1.0
     return dataclasses.replace(counters, kept=counters.kept and FinalModel(*counters.kept))
 
 

@@ -17,7 +17,7 @@ from models.core.errors import ModelError
 from models.core.files import write_text
 from models.storage.replay import read_replay
 
-TESTED = 30  # sources of a direction; they are decoded twice at the end of the run
+TESTED = 30  # sources of a direction; they are decoded at the end of the run
 
 
 def replay_corpora(start_from: str, folder: Path) -> tuple[list[CorpusConfig], list[CorpusConfig]]:
@@ -67,12 +67,16 @@ def with_replay_share(
 ) -> list[Direction]:
     """Return directions with weights that give those of the replay set their share of an epoch.
 
-    own: number of directions of the run's corpora, which come first. The replay directions have
-    equal parts of the share.
+    own: number of directions of the run's corpora, which come first. Replay directions that the
+    corpora have too, which lose the most, get half of the share; within a half all are equal.
     """
     parts = shares_of(directions, temperature)
-    each = share / (1 - share) * parts[:own].sum() / (len(directions) - own)
-    factors = np.where(np.arange(len(parts)) < own, 1.0, each / parts)
+    names = [direction.name for direction in directions]
+    repeated = np.isin(names[own:], names[:own])
+    halves = [1 / np.maximum(1, group.sum()) * group for group in (repeated, ~repeated)]
+    replayed = sum(halves) / sum(half.sum() for half in halves)
+    factors = np.ones(len(parts))
+    factors[own:] = share / (1 - share) * parts[:own].sum() * replayed / parts[own:]
     return [
         direction._replace(weight=direction.weight * float(factor))
         for direction, factor in zip(directions, factors, strict=True)

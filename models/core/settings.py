@@ -126,7 +126,8 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
             removed = {**getattr(config, "REMOVED", {}), **implied}
             if name not in removed:
                 raise unknown_setting(config, name, where)
-            if converted(value, type(removed[name]), place) != removed[name]:
+            kind = tuple[str, ...] if removed[name] == () else type(removed[name])
+            if converted(value, kind, place) != removed[name]:
                 raise ConfigurationError(
                     f"{place} = {short(value)}, a setting that version 1.0 had",
                     f"no such setting: here it is always {removed[name]!r}",

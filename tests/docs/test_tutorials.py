@@ -49,6 +49,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn train .*--start-from photos ", "-s train.steps=1 -s search.max_caption=5"),
     (r"^attn train .*--images ", f"-s model.image.encoder=small-cnn {SMALL}"),
     (r"^attn caption ", "-s search.beam=1 -s search.max_caption=5"),
+    (r"^attn train --labels ", "-s train.steps=2 -s model.embedding=16 -s model.hidden=16"),
     (r"^attn train -o ", f"{SMALL} -s data.demo_size=60"),
     (r"^attn train ", SMALL),
     (r"^attn models compare none", f"--seeds 1 {SMALL} -s data.demo_size=60 {GREEDY}"),

@@ -105,7 +105,9 @@ def data_class(family: str) -> type[DataConfig]:
 class TrainConfig:
     """Optimiser, schedule, evaluation and checkpoints of a training run."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {**{"divergence": 3.0, "self_critical_from": 1}}
+    REMOVED: ClassVar[Mapping[str, Any]] = {
+        **{"divergence": 3.0, "self_critical_from": 1, "patience_metrics": ()}
+    }
 
     steps: int = option(0, "maximum number of updates (0: no limit)")
     epochs: int = option(100, "maximum number of passes over the data (0: no limit)")
@@ -192,12 +194,6 @@ class TrainConfig:
         10,
         "evaluations without improvement before training stops, after the warm-up at the earliest "
         "(0: never stop early)",
-    )
-    patience_metrics: tuple[str, ...] = option(
-        (),
-        "further metrics whose improvement lets training go on, such as loss,chrf; train.metric "
-        "alone selects the weights",
-        choices=("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter", "loss"),
     )
     average: int = option(
         5, "number of last evaluations whose weights are averaged (0: no averaging)"

@@ -13,20 +13,19 @@ import pytest
 import torch
 
 from attncli.data.examples import epoch_plan
-from attncli.training.fit import LONGER, due, judged, limit_reached, short_run, watch
+from attncli.training.fit import due, judged, limit_reached, watch
 from attncli.training.interfaces import Scores, Stepped, UpdateBatch
 from attncli.training.log import add_update, interval_record
 from attncli.training.precision import GROW
 from attncli.training.run import fresh_state
 from attncli.training.saving import averaged
-from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import source_of_run
 from attncli.training.state import Counters, State, content, restore, to_bytes
 from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
 from models.core.files import write_bytes
-from models.core.settings import overridden
 from models.storage.weights import weights_of
 from tests.attncli.training.small import load, small_config, write_texts
 
@@ -204,20 +203,6 @@ def test_a_gradient_that_is_no_number_keeps_the_best_weights(fresh: Fresh) -> No
     assert state.counters.ended.startswith("diverged: the gradient's norm is nan at update 1")
 
 
-def test_other_metrics_let_a_run_go_on(fresh: Fresh) -> None:
-    ends = []
-    for metrics in ((), ("chrf", "loss")):
-        state, _, _ = fresh()
-        config = TrainConfig(metric="bleu", patience=3, warmup=0, patience_metrics=metrics)
-        for step in range(1, 7):
-            state.counters.step = step
-            judged(state, Scores(1.0, 5.0 - step, chrf=float(step)), config)
-            if state.counters.ended:
-                break
-        ends.append(step)
-    assert ends == [4, 6]
-
-
 @pytest.mark.parametrize("part", ["embedding", "encoder", "decoder.layers.0"])
 def test_frozen_parts_stay_as_they_are(part: str, fresh: Fresh) -> None:
     state, config, batches = fresh(f"train.freeze={part}")
@@ -238,32 +223,6 @@ def test_an_unknown_part_cannot_be_frozen(fresh: Fresh) -> None:
 
 
 # schedule
-
-
-def test_epochs_within_the_warm_up_are_warned_of(fresh: Fresh) -> None:
-    _, config, batches = fresh()
-    examples = batches[0].examples
-
-    def warnings(**changes: Any) -> tuple[str, ...]:
-        settings: dict[str, Any] = {
-            "batch_tokens": 200,
-            "warmup": 50,
-            "epochs": 3,
-            "steps": 0,
-            "minutes": 0,
-        }
-        return short_run(examples, replace(config, **{**settings, **changes}))
-
-    updates = 3 * len(batches)
-    [text] = warnings()
-    assert text.startswith(
-        f"the run ends within its warm-up of 50 updates: 3 epochs are {updates};"
-    )
-    assert text.endswith(LONGER) and overridden(RunConfig(), LONGER.replace("-s ", "").split())
-    assert warnings(warmup=updates) and not warnings(warmup=updates - 1)
-    assert warnings(steps=updates + 1) and warnings(minutes=1)
-    for limit in ({"steps": updates}, {"epochs": 0}, {"epochs": 10**9}):
-        assert warnings(**limit) == ()
 
 
 def test_learning_rates() -> None:
