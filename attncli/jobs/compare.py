@@ -13,6 +13,7 @@ import math
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -43,6 +44,7 @@ from models.core.errors import ModelError, naming
 from models.core.files import write_errors, write_text
 from models.core.settings import parse_json
 from models.core.sources import source_of
+from models.engines.trained import usable_device
 from models.networks.bundle import Bundle, read
 
 MEASURED = "measured.json"  # in the run folder
@@ -311,10 +313,11 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
     state, config = read_progress(RunFolder(run.folder)), run.config
     assert state is not None, "a finished run"
     source, bundle = source_of_run(config), read(run.folder)
-    model: Any = resolve_name(source_of(config.model.family).runner)(bundle, device)
+    bundle.model.to(usable_device(device)).eval()
     dev = source.loaded(run.folder, progress).dev
     assert dev is not None, "a run with a dev set"
     test = source.test_set(tests.files, progress) if tests.files else None
+    in_use = partial(resolve_name(source_of(config.model.family).runner), bundle, device)
     loss, found = scores(bundle, dev, config.train, progress)
     if loss > MOST_LOSS:
         raise ModelError(f"a dev loss of {loss:.3g}", f"at most {MOST_LOSS}", "lower train.lr")
@@ -324,12 +327,12 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
         dev=found,
         test=scores(bundle, test, config.train, progress)[1] if test else (),
         perplexity=math.exp(loss),
-        aer=(test or dev).error_rate(model, tests.gold) if tests.gold else None,
+        aer=(test or dev).error_rate(in_use(), tests.gold) if tests.gold else None,
         parameters=bundle.model.parameter_count(),
         updates=state.step,
         tokens_per_second=state.tokens / max(state.seconds, 1e-9),
         seconds=state.seconds,
-        read=model.read_mode,
+        read=bundle.model.read_mode,
     )
     record = {"mark": tests.mark, "row": row.as_record()}
     write_text(run.folder / MEASURED, json.dumps(record, indent=2) + "\n")

@@ -241,14 +241,15 @@ def test_the_cache_keeps_the_models_that_were_used_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = cache.cached("first", lambda: {"model.bin": b""}).folder
-    for number in range(cache.MOST_MODELS + 1):
+    first, *others = (f"{number:0{cache.LENGTH}x}-int8" for number in range(cache.MOST_MODELS + 2))
+    folder = cache.cached(first, lambda: {"model.bin": b""}).folder
+    for number, name in enumerate(others):
         os.utime(folder, (number, number))
-        cache.cached("first", lambda: {})
-        other = cache.cached(str(number), lambda: {"model.bin": b""}).folder
+        cache.cached(first, lambda: {})
+        other = cache.cached(name, lambda: {"model.bin": b""}).folder
         os.utime(other, (number + 1, number + 1))
     kept = {path.name for path in folder.parent.iterdir()}
-    assert kept == {"first", *map(str, range(2, cache.MOST_MODELS + 1))}
+    assert kept == {first, *others[2:]}
 
 
 def test_what_ctranslate2_cannot_do_has_a_reason(tiny_bundle: Path, tmp_path: Path) -> None:
