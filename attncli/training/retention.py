@@ -20,6 +20,7 @@ from attncli.training.log import read_log
 from attncli.training.metrics import evaluate, value_of
 from attncli.training.run import Run, fresh_state
 from attncli.training.saving import save_model, save_state
+from attncli.training.sources import source_of_run
 from models.storage.weights import bundle_weights
 
 SHARES = (1.0, 0.75, 0.5, 0.25)  # of the new weights, in the order in which they are tried
@@ -37,7 +38,7 @@ def compared(run: Run, report: Report) -> Compared | None:
     if kept is None or is_compared(run.folder, run.config.start_from, kept.step):
         return None
     with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
-        first = fresh_state(run.config, run.data, run.device).weights()
+        first = fresh_state(source_of_run(run.config), run.data, run.device).weights()
     stored = bundle_weights(run.folder.path)
     last = {name: stored[name].to(run.device) for name in first}
     share, replay = chosen_share(run, first, last, report)
