@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.named_files import ImageFile
+from attncli.data.named_files import NamedFile
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.terminal.messages import ShowProgress
 from models.core.config import BATCH_IMAGES
@@ -31,7 +31,7 @@ class AttentionScores(NamedTuple):
 
 
 def attention_scores(
-    captioner: Captioner, files: Sequence[ImageFile], advance: ShowProgress
+    captioner: Captioner, files: Sequence[NamedFile], advance: ShowProgress
 ) -> AttentionScores:
     """Caption images and return the scores of the attention maps."""
     from models.engines.erasure import Erased, erasure  # imports torch

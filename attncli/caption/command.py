@@ -127,7 +127,7 @@ def _check(
         raise ConfigurationError("output.overwrite without --sidecar", "--sidecar")
 
 
-def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[named.ImageFile]]:
+def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[named.NamedFile]]:
     if names:
         yield from named.named_images(names, recursive=recursive)
     else:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.named_files import STDIN, ImageFile
+from attncli.data.named_files import STDIN, NamedFile
 from models.core.errors import ModelError
 from models.core.limits import IMAGE_PIXELS
 
@@ -47,8 +47,8 @@ class ImageOpener:
         self._pool.shutdown(cancel_futures=True)
 
     def opened(
-        self, files: Sequence[ImageFile], size: int
-    ) -> Iterator[tuple[Sequence[ImageFile], list[OpenedImage | str]]]:
+        self, files: Sequence[NamedFile], size: int
+    ) -> Iterator[tuple[Sequence[NamedFile], list[OpenedImage | str]]]:
         """Yield batches of files, and their images or the errors of those that cannot be read."""
         parts = [files[start : start + size] for start in range(0, len(files), size)]
         waiting: list[list[Future[OpenedImage | str]]] = []
@@ -57,7 +57,7 @@ class ImageOpener:
                 waiting.append([self._pool.submit(self._open, file) for file in ahead])
             yield part, [future.result() for future in waiting.pop(0)]
 
-    def _open(self, file: ImageFile) -> OpenedImage | str:
+    def _open(self, file: NamedFile) -> OpenedImage | str:
         """Open an image; return an error message instead if it cannot be read."""
         from models.signals.images import open_image, to_square
 

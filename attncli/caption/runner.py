@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attncli.caption.images import ImageOpener, OpenedImage
 from attncli.caption.writers import CaptionedImage, figures
-from attncli.data.named_files import IMAGES, ImageFile
+from attncli.data.named_files import IMAGES, NamedFile
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import ImageBatches
@@ -45,7 +45,7 @@ class CaptionOptions(Options):
     compute: ImageBatches = option(ImageBatches, "computation")
 
 
-class CaptionRunner(RowRunner[ImageFile, CaptionedImage]):
+class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
     """A captioner of images. `run` is the only way to captions, for commands, jobs and service."""
 
     task = shipped = "caption"
@@ -59,7 +59,7 @@ class CaptionRunner(RowRunner[ImageFile, CaptionedImage]):
         return cls(loading.configured(cls.task, model, options), options)
 
     def run(
-        self, chunks: Iterable[Sequence[ImageFile]], *, weights: bool = False
+        self, chunks: Iterable[Sequence[NamedFile]], *, weights: bool = False
     ) -> Iterator[list[CaptionedImage]]:
         """Caption groups of images; yield the results of at most one batch at a time.
 
@@ -138,7 +138,7 @@ class CaptionRunner(RowRunner[ImageFile, CaptionedImage]):
 
 
 def _captioned(
-    files: Sequence[ImageFile],
+    files: Sequence[NamedFile],
     opened: Sequence[OpenedImage | str],
     found: Sequence[Caption],
     draw_hard: bool,
@@ -163,6 +163,6 @@ def _captioned(
     return outcomes
 
 
-def name_of(file: ImageFile) -> str:
+def name_of(file: NamedFile) -> str:
     """Return the name of an image without what would break a row or control a terminal."""
     return printable(one_cell(file.name), keep_surrogates=True)

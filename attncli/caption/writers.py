@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from attncli.data.named_files import ImageFile
+from attncli.data.named_files import NamedFile
 from attncli.render.rows import (
     RowFormat,
 )
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class CaptionedImage(NamedTuple):
     """An image with its captions."""
 
-    file: ImageFile
+    file: NamedFile
     hypotheses: tuple[Hypothesis, ...]  # best first; none: `note` has the reason
     attention: AttentionMaps | None = None  # attention maps, if requested
     note: str = ""

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from attncli.classify.lines import ClassifyOptions, ClassifyRunner
+from attncli.classify.runner import ClassifyOptions, ClassifyRunner
 from attncli.data.streams import check_output, write_stdout
 from attncli.data.tables import LabelledText, read_labelled
 from attncli.faithful.result import Line

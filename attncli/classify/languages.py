@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attncli.classify.lines import UNKNOWN, ClassifyOptions, ClassifyRunner
+from attncli.classify.runner import UNKNOWN, ClassifyOptions, ClassifyRunner
 from attncli.documents.document import MARKUP
 from attncli.faithful.result import Line
 from attncli.terminal.messages import counted

@@ -1,4 +1,4 @@
-"""Images by name: files, folders, archives."""
+"""Files by name, such as images and recordings: alone, in folders, in archives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from models.text.normalise import nfc
 
 
 class FileRange(NamedTuple):
-    """Position of an image's bytes in a file."""
+    """Position of the bytes of an image or a recording in a file."""
 
     file: Path
     offset: int = 0
@@ -150,11 +150,11 @@ class FileKind(NamedTuple):
     noun: str
     suffixes: tuple[str, ...]
 
-    def named(self, number: int, content: str | bytes) -> ImageFile:
+    def named(self, number: int, content: str | bytes) -> NamedFile:
         """Return a file by its path, or by its bytes and their number."""
         if isinstance(content, bytes):
-            return ImageFile(f"{self.noun.split()[-1]} {number}", content)
-        return ImageFile(content, Path(content))
+            return NamedFile(f"{self.noun.split()[-1]} {number}", content)
+        return NamedFile(content, Path(content))
 
 
 IMAGES = FileKind("an image", SUFFIXES)
@@ -162,7 +162,7 @@ SOUND = ".wav .flac .ogg .oga .opus .mp3 .aiff .aif .au .m4a .mp4 .mov .mkv .web
 RECORDINGS = FileKind("a recording", tuple(SOUND.split(" ")))
 
 
-class ImageFile(NamedTuple):
+class NamedFile(NamedTuple):
     """A requested image."""
 
     name: str  # as the user gave it, or as a folder has it
@@ -179,7 +179,7 @@ class ImageFile(NamedTuple):
         return self.source if isinstance(self.source, Path) else None
 
 
-def find_images(names: Iterable[str], images: ImageIndex, where: str) -> list[ImageFile]:
+def find_images(names: Iterable[str], images: ImageIndex, where: str) -> list[NamedFile]:
     """Return the named images of a test set. Raises ModelError if one is missing."""
     places = {name: images.find(name) for name in names}
     if missing := [name for name, place in places.items() if place is None]:
@@ -188,7 +188,7 @@ def find_images(names: Iterable[str], images: ImageIndex, where: str) -> list[Im
             f"{images.path}, {missing[0]} first",
             "each of them",
         )
-    return [ImageFile(name, place) for name, place in places.items() if place]
+    return [NamedFile(name, place) for name, place in places.items() if place]
 
 
 def is_alone(arguments: Sequence[str]) -> bool:
@@ -218,7 +218,7 @@ def check_image(arguments: Sequence[str], *, recursive: bool) -> None:
 
 def named_images(
     arguments: Sequence[str], *, recursive: bool = False, kind: FileKind = IMAGES
-) -> Iterator[list[ImageFile]]:
+) -> Iterator[list[NamedFile]]:
     """Yield the images of the arguments in order; images of a folder are sorted by name.
 
     kind: of other files than images.
@@ -235,7 +235,7 @@ def count_images(arguments: Sequence[str], *, recursive: bool = False) -> int:
     return found + len(arguments) - len(ahead)
 
 
-def listed_images(stream: BinaryIO) -> Iterator[list[ImageFile]]:
+def listed_images(stream: BinaryIO) -> Iterator[list[NamedFile]]:
     """Yield the images whose paths are the lines of a stream; empty lines are skipped."""
     for chunk in read_chunks(stream):
         files = []
@@ -247,19 +247,19 @@ def listed_images(stream: BinaryIO) -> Iterator[list[ImageFile]]:
                     "for an image's own bytes say `attn caption -`",
                 )
             if line.fault:
-                files.append(ImageFile(line.text, fault=f"line {line.number} is {line.fault}"))
+                files.append(NamedFile(line.text, fault=f"line {line.number} is {line.fault}"))
             elif not line.text.strip():
-                files.append(ImageFile("", fault=f"line {line.number} names no image"))
+                files.append(NamedFile("", fault=f"line {line.number} names no image"))
             else:
                 files.append(_file(line.text))
         yield files
 
 
-def _expanded(argument: str, recursive: bool, kind: FileKind) -> Iterator[ImageFile]:
+def _expanded(argument: str, recursive: bool, kind: FileKind) -> Iterator[NamedFile]:
     if argument == STDIN:
         content = sys.stdin.buffer.read(IMAGE_BYTES + 1)
         fault = f"standard input has more than {IMAGE_BYTES:,} bytes"
-        yield ImageFile(STDIN, content, fault if len(content) > IMAGE_BYTES else "")
+        yield NamedFile(STDIN, content, fault if len(content) > IMAGE_BYTES else "")
     elif os.path.isdir(argument):
         yield from _folder(argument, kind) if recursive else [_file(argument)]
     elif is_archive(argument):
@@ -268,22 +268,22 @@ def _expanded(argument: str, recursive: bool, kind: FileKind) -> Iterator[ImageF
         found = sorted(name for name in _globbed(argument) if not os.path.isdir(name))
         yield from map(_file, found)
         if not found:
-            yield ImageFile(argument, fault=f"no file matches {argument}")
+            yield NamedFile(argument, fault=f"no file matches {argument}")
     else:
         yield _file(argument)
 
 
-def _file(name: str) -> ImageFile:
+def _file(name: str) -> NamedFile:
     if os.path.isdir(name):
-        return ImageFile(name, fault=f"{name} is a folder; -r captions the images in it")
+        return NamedFile(name, fault=f"{name} is a folder; -r captions the images in it")
     archive, tar, member = name.partition(f"{TAR}/")
     if not (tar and is_archive(archive + TAR)):
-        return ImageFile(name, Path(name))
+        return NamedFile(name, Path(name))
     try:
         place = open_images(archive + TAR).find(member)
     except ModelError as error:
-        return ImageFile(name, fault=str(error))
-    return ImageFile(name, place) if place else ImageFile(name, fault=f"no file {name}")
+        return NamedFile(name, fault=str(error))
+    return NamedFile(name, place) if place else NamedFile(name, fault=f"no file {name}")
 
 
 def is_archive(name: str) -> bool:
@@ -291,20 +291,20 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(TAR) and os.path.isfile(name)
 
 
-def _archive(name: str, kind: FileKind) -> Iterator[ImageFile]:
+def _archive(name: str, kind: FileKind) -> Iterator[NamedFile]:
     """Return the images (by suffix) in a TAR file, in its order; nothing is unpacked."""
     try:
         places = open_images(name).places
     except ModelError as error:
-        yield ImageFile(name, fault=str(error))
+        yield NamedFile(name, fault=str(error))
         return
     found = [member for member in places if member.lower().endswith(kind.suffixes)]
-    yield from (ImageFile(f"{name}/{member}", places[member]) for member in found)
+    yield from (NamedFile(f"{name}/{member}", places[member]) for member in found)
     if not found:
-        yield ImageFile(name, fault=f"{name} has no file named like {kind.noun}")
+        yield NamedFile(name, fault=f"{name} has no file named like {kind.noun}")
 
 
-def _folder(folder: str, kind: FileKind) -> Iterator[ImageFile]:
+def _folder(folder: str, kind: FileKind) -> Iterator[NamedFile]:
     """Return the images (by suffix) in a folder and its subfolders, except hidden files."""
     count = 0
     for place, folders, files in os.walk(folder):
@@ -315,9 +315,9 @@ def _folder(folder: str, kind: FileKind) -> Iterator[ImageFile]:
                 path = os.path.join(place, name)
                 is_pipe = os.path.exists(path) and not os.path.isfile(path)
                 fault = f"{path} is not a regular file"
-                yield ImageFile(path, fault=fault) if is_pipe else _file(path)
+                yield NamedFile(path, fault=fault) if is_pipe else _file(path)
     if not count:
-        yield ImageFile(folder, fault=f"{folder} has no file named like {kind.noun}")
+        yield NamedFile(folder, fault=f"{folder} has no file named like {kind.noun}")
 
 
 def _globbed(pattern: str) -> Iterator[str]:

@@ -120,10 +120,7 @@ def explain(
     if task not in ("caption", "transcribe"):
         shared.check_texts(texts, "explain")
     check_shown(show, format)
-    from attncli.explain import (
-        lines,
-        writers,  # import torch
-    )
+    from attncli.explain import explained, writers  # import torch
     from attncli.render.image_attention import writer_of
 
     screen = current_screen() if show else Screen(current_screen().width)
@@ -133,7 +130,9 @@ def explain(
     drawing = check_drawing(None if is_image else picture, options.picture.lines, drawn=False)
     layout = writers.Layout(format, screen, drawing, show, picture if is_image else None)
     with open_source(text, input) as stream:
-        explain_line, read = lines.open_explainer(folder, options, ExplainOptions(methods, word))
+        explain_line, read = explained.open_explainer(
+            folder, options, ExplainOptions(methods, word)
+        )
         outcomes = (explain_line(line) for chunk in read(stream) for line in chunk)
         with open_output(output) as write:
             refused = writers.write_all(outcomes, write, layout, console)

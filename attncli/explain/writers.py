@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from attncli.data.streams import Write, as_json_line, open_output
-from attncli.explain.lines import ExplainedLine
+from attncli.explain.explained import ExplainedLine
 from attncli.options.line_streams import Drawing, Picture
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.image_attention import maps_as_text, writer_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, overload
 
-from attncli.classify.lines import ClassifyOptions, ClassifyRunner
+from attncli.classify.runner import ClassifyOptions, ClassifyRunner
 from attncli.data.lines import ClassifiedLine
 from attncli.faithful.result import Line
 from attncli.interface.results import as_list, framed

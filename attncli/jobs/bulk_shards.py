@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.data.lines import byte_lines, decode
-from attncli.data.named_files import FileRange, ImageFile, named_images
+from attncli.data.named_files import FileRange, NamedFile, named_images
 from attncli.data.streams import as_json_line, decompressed, open_input
 from attncli.data.tables import as_rows
 from attncli.documents.document import is_document, uncompressed
@@ -171,7 +171,7 @@ def _groups(job: BulkJob, paths: Sequence[Path], size: int) -> Iterator[list[byt
             yield group
 
 
-def _image_line(image: ImageFile) -> str:
+def _image_line(image: NamedFile) -> str:
     """Return name, place, fault and state (size and time) of an image as JSON, for the digest."""
     source = image.source
     place = source if isinstance(source, FileRange) else FileRange(Path(image.path or ""))
@@ -184,10 +184,10 @@ def _image_line(image: ImageFile) -> str:
     return json.dumps([image.name, *range_of, image.fault, isinstance(source, Path), state]) + "\n"
 
 
-def _image(line: str) -> ImageFile:
+def _image(line: str) -> NamedFile:
     name, path, offset, size, fault, whole, _ = json.loads(line)
     place = Path(path)
-    return ImageFile(name, place if whole else FileRange(place, offset, size), fault)
+    return NamedFile(name, place if whole else FileRange(place, offset, size), fault)
 
 
 def records_of(shard: Shard, job: BulkJob) -> list[Record]:

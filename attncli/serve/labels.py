@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from attncli.classify.languages import judged
-from attncli.classify.lines import UNKNOWN
+from attncli.classify.runner import UNKNOWN
 from attncli.data.lines import ClassifiedLine
 from attncli.documents.document import MARKUP
 from attncli.serve.catalogue import CLASSIFY

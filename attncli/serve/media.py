@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from attncli.caption.writers import CaptionedImage
-from attncli.data.named_files import ImageFile
+from attncli.data.named_files import NamedFile
 from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described
 from attncli.render.sound_attention import shares, sound_maps, spectrogram_url, tokens_of
@@ -50,7 +50,7 @@ async def captioned(call: Call, image: bytes, model: str, job: Job) -> Any:
     """Return the captions of an image. Raises RequestError if it cannot be read."""
     name = call.service.catalogue.model(model, CAPTION).name
     await asyncio.to_thread(check_pixels, image, call.service.options.max_pixels * 10**6)
-    [outcome] = await call.run(name, job, [ImageFile("the image", image)])
+    [outcome] = await call.run(name, job, [NamedFile("the image", image)])
     return outcome
 
 
@@ -138,7 +138,7 @@ async def transcribed(call: Call, model: str, job: Job) -> Any:
         raise invalid("no recording; send its bytes as the body, or as the field `file` of a form")
     name = call.service.catalogue.model(model, TRANSCRIBE).name
     await asyncio.to_thread(check_seconds, content)
-    file = ImageFile("the recording", content)
+    file = NamedFile("the recording", content)
     pieces = call.service.results(name, job, [file], DOCUMENT_TIMES)
     [found] = await call.gather(pieces)
     if found.transcript is None:

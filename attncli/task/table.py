@@ -42,7 +42,7 @@ TASKS: dict[str, Task] = {
             "evaluate labels": "attncli.classify.command:labels",
         },
         training={"labelled_text": "attncli.classify.source:LabelTraining"},
-        runner="attncli.classify.lines:ClassifyRunner",
+        runner="attncli.classify.runner:ClassifyRunner",
         loaded="attncli.interface.classifier:Classifier",
     ),
     "caption": Task(

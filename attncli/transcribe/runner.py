@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from attncli.data.named_files import RECORDINGS, ImageFile
+from attncli.data.named_files import RECORDINGS, NamedFile
 from attncli.data.streams import open_output
 from attncli.jobs import loading
 from attncli.options.line_streams import PictureFiles
@@ -29,7 +29,7 @@ from models.storage.settings import read_settings
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 
 
-class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
+class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
     """A model of speech. `run` is the only way to transcripts, for commands, jobs and service."""
 
     task = shipped = "transcribe"
@@ -55,7 +55,7 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
         return cls(model, options)
 
     def run(
-        self, chunks: Iterable[Sequence[ImageFile]], *, weights: bool = False
+        self, chunks: Iterable[Sequence[NamedFile]], *, weights: bool = False
     ) -> Iterator[list[TranscribedFile]]:
         """Transcribe recordings, in order; yield them one by one. weights: times and attention."""
         times = self.options.align or self.options.format in TIMED
@@ -99,7 +99,7 @@ class TranscribeRunner(Runner[ImageFile, TranscribedFile]):
         return None if result.note else result.text
 
 
-def _content(file: ImageFile, channel: int = 0) -> Any:
+def _content(file: NamedFile, channel: int = 0) -> Any:
     """Return a recording's path or bytes, or one channel; raise ModelError if it is not there."""
     if file.fault:
         raise InputError(file.fault)

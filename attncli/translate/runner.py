@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from attncli.align.pairs import Aligner, aligner_of
 from attncli.classify.languages import LineLanguages
-from attncli.classify.lines import ClassifyRunner
+from attncli.classify.runner import ClassifyRunner
 from attncli.data.tables import as_rows
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.jobs import loading
@@ -29,8 +29,8 @@ from attncli.task.runner import JsonObject
 from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
 from attncli.translate.alignment import token_weights, with_alignments
+from attncli.translate.chunks import by_line, translate_lines
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
-from attncli.translate.lines import by_line, translate_lines
 from attncli.translate.writers import OutputReport
 from models.core.errors import ConfigurationError
 from models.search.repeats import repetition

@@ -18,7 +18,7 @@ from PIL import Image
 import attncli
 from attncli.data import tones
 from attncli.data.grammar import generate
-from attncli.data.named_files import ImageFile
+from attncli.data.named_files import NamedFile
 from attncli.interface.bulk import BatchMapper
 from attncli.serve.models import Job, ServedModel
 from attncli.task.table import RUNNERS, find_runner
@@ -231,7 +231,7 @@ def test_the_jobs_of_the_service_have_the_outputs_of_the_command(
     job = Job.of(case.task, weights=case.task != "align", to=to, **more)
     items, served = case.items, ServedModel(case.model)
     if find_runner(case.task).files:
-        items = [ImageFile("a file", path.read_bytes()) for path in items]
+        items = [NamedFile("a file", path.read_bytes()) for path in items]
     runner = find_runner(case.task).of(served.model, job.options)
     assert [runner.text(found) for found in job.run(served, items)] == plain
 

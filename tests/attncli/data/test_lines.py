@@ -18,8 +18,8 @@ from attncli.data.lines import read_chunks
 from attncli.data.streams import check_output, open_output
 from attncli.data.tables import read_content
 from attncli.faithful.result import Line
+from attncli.translate.chunks import by_line, translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.lines import by_line, translate_lines
 from models.core.errors import InputError, ModelError
 from tests.upper_model import Upper
 

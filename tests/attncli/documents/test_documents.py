@@ -23,8 +23,8 @@ from attncli.documents.document import (
 from attncli.documents.inline import TAGS, read_lines, with_lines, with_words
 from attncli.faithful.result import TranslatedLine
 from attncli.translate import documents
+from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.lines import translate_lines
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
 from models.search.batching import windows

@@ -13,8 +13,8 @@ from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.split import sentences
 from attncli.options.shared import check_texts
+from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.lines import translate_lines
 from attncli.translate.writers import REPORTED, OutputReport
 from models.core.errors import ModelError
 from models.core.types import Hypothesis, Translation

@@ -11,7 +11,7 @@ import pytest
 
 from attncli.caption.runner import CaptionOptions, CaptionRunner
 from attncli.caption.writers import CaptionedImage
-from attncli.data.named_files import ImageFile
+from attncli.data.named_files import NamedFile
 from attncli.data.streams import as_json_line
 from attncli.terminal import console
 from attncli.terminal.messages import (
@@ -114,7 +114,7 @@ def test_a_json_line_has_no_character_that_ends_a_line_or_controls_a_terminal() 
 
 def test_names_of_images_are_escaped_in_every_format() -> None:
     name = "a\x1b[2J\x9b31m\u202egpj\udcff.png"
-    outcome = CaptionedImage(ImageFile(name), (Hypothesis("c", 0.0, 0.0, (), ()),))
+    outcome = CaptionedImage(NamedFile(name), (Hypothesis("c", 0.0, 0.0, (), ()),))
     model: Any = SimpleNamespace(search=SearchConfig(), read_mode="")
 
     def written(kind: str) -> bytes:

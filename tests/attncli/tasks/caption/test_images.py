@@ -17,7 +17,7 @@ from attncli.caption.images import ImageOpener, PixelBudget
 from attncli.caption.outputs import CaptionStatistics
 from attncli.caption.runner import CaptionOptions, CaptionRunner
 from attncli.caption.writers import CaptionedImage
-from attncli.data.named_files import ImageFile
+from attncli.data.named_files import NamedFile
 from attncli.render.image_maps import AttentionMaps
 from models import load_captioner
 from models.core.config import ImageConfig
@@ -31,7 +31,7 @@ def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedImage:
         words = tuple("w" * len(maps))
         nothing = np.zeros(len(maps), np.float32)
         attention = AttentionMaps("x", Image.new("RGB", (4, 4)), words, maps, None, nothing, "soft")
-    return CaptionedImage(ImageFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), attention)
+    return CaptionedImage(NamedFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), attention)
 
 
 def test_threads_continue_after_an_image_that_cannot_be_read(
@@ -41,7 +41,7 @@ def test_threads_continue_after_an_image_that_cannot_be_read(
     for n, path in enumerate(paths):
         Image.new("RGB", (32, 32), (20 * n, 200 - 20 * n, 90)).save(path)
     paths[5].write_bytes(b"not an image")
-    captioner, files = load_captioner(soft_captioner), [ImageFile(p.name, p) for p in paths]
+    captioner, files = load_captioner(soft_captioner), [NamedFile(p.name, p) for p in paths]
 
     def captions() -> list[str]:
         [outcomes] = CaptionRunner.of(captioner, CaptionOptions()).run([files])
@@ -85,10 +85,10 @@ def captioner(reduced: Callable[[Image.Image], Any]) -> Captioner:
     return cast(Captioner, SimpleNamespace(config=config, image_size=8, reduced=reduced))
 
 
-def image_files(folder: Path, count: int) -> list[ImageFile]:
+def image_files(folder: Path, count: int) -> list[NamedFile]:
     for number in range(count):
         Image.new("RGB", (10 + number, 10)).save(folder / f"{number}.png")
-    return [ImageFile(str(number), folder / f"{number}.png") for number in range(count)]
+    return [NamedFile(str(number), folder / f"{number}.png") for number in range(count)]
 
 
 def test_one_batch_is_opened_ahead_and_no_more(tmp_path: Path) -> None:

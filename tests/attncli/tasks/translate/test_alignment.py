@@ -11,8 +11,8 @@ import pytest
 from attncli.align.pairs import aligner_of
 from attncli.faithful.result import Line
 from attncli.translate.alignment import with_alignments
+from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.lines import translate_lines
 from models.alignment import align_translations
 from models.engines.translator import Translator
 from tests.attncli.command_line import Attn

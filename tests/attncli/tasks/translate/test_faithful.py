@@ -12,8 +12,8 @@ import pytest
 
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.shell.app import run
+from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.lines import translate_lines
 from attncli.translate.runner import TranslateRunner
 from attncli.translate.writers import OutputReport
 from models.core.types import Hypothesis, Translation

@@ -9,8 +9,8 @@ import pytest
 from attncli.classify.languages import LineLanguages
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.split import split
+from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.lines import translate_lines
 from attncli.translate.runner import TranslateRunner
 from models import load_classifier
 from models.core.errors import ModelError

@@ -9,8 +9,8 @@ from attncli.faithful.parse import count
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.spans import TokenWeights
 from attncli.translate.alignment import AlignTranslations, token_weights
+from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.lines import translate_lines
 from models.core.types import Translation
 from models.core.use_config import SearchConfig
 from models.engines.text_translator import TextTranslator
