@@ -151,14 +151,16 @@ class Codes:
 
     def in_time(self, line: str) -> str:
         """Return a line without empty elements, in which those with a time keep their order."""
-        timed = [tag for tag in self.raws if TIMED.match(self.raws[tag]) and tag in line]
+        found = [*re.finditer(self.pattern, line)]
+        at = {tag[0]: tag.start() for tag in reversed(found)}  # the first of each
+        timed = [tag for tag in self.raws if TIMED.match(self.raws[tag]) and tag in at]
         if not timed:
             return with_lines(with_words(line, self.line))
         if EMPTY.search(line) and len(TAGS.findall(line)) == 2 * len(timed):
             parts = zip(timed, _shares(TAGS.sub("", line).split(), len(timed)), strict=True)
             return " ".join(f"{tag}{' '.join(part)}</{tag[1:]}" for tag, part in parts)
-        found = sorted(timed, key=lambda tag: (tag[1], line.index(tag)))  # elements, then others
-        new = dict(zip(found, sorted(timed, key=itemgetter(1)), strict=True))
+        moved = sorted(timed, key=lambda tag: (tag[1], at[tag]))  # elements, then others
+        new = dict(zip(moved, sorted(timed, key=itemgetter(1)), strict=True))
         new |= {f"</{old[1:]}": f"</{tag[1:]}" for old, tag in new.items() if tag[1] == "g"}
         return re.sub(self.pattern, lambda tag: new.get(tag[0], tag[0]), line)
 

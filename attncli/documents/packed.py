@@ -26,7 +26,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import TAB, Piece, PieceKind, inline_segments
 from models.core.errors import DamagedError, InputError
-from models.core.limits import DIGITS, PACKED_TAGS, UNPACKED_BYTES
+from models.core.limits import DIGITS, MIB, PACKED_TAGS, UNPACKED_BYTES
 
 MARKED = re.compile(r"\.(?:xml|rels|x?html?|ncx|opf)$", re.I)  # files with tags
 # zipfile expands files of other methods beyond the sizes that they declare
@@ -57,15 +57,29 @@ def read_archive(content: bytes, kind: str) -> Archive:
                 raise InputError(
                     f"{kind} of {size:,} bytes, unpacked", f"at most {UNPACKED_BYTES:,}"
                 )
-            files = {info.filename: archive.read(info) for info in infos}
+            files = dict(_unpacked(archive, infos, kind))
     except (*BROKEN, EOFError) as error:
         raise DamagedError(
             f"{kind} that cannot be unpacked ({error})", "an undamaged file"
         ) from None
-    tags = sum(one.count(b"<") + one.count(b"=") for n, one in files.items() if MARKED.search(n))
-    if tags > PACKED_TAGS:
-        raise InputError(f"{kind} of {tags:,} tags and attributes", f"at most {PACKED_TAGS:,}")
     return Archive(files, infos)
+
+
+def _unpacked(
+    archive: zipfile.ZipFile, infos: Iterable[zipfile.ZipInfo], kind: str
+) -> Iterator[tuple[str, bytes]]:
+    tags = 0
+    for info in infos:
+        content = bytearray()
+        with archive.open(info) as file:
+            while part := file.read(MIB):
+                content += part
+                if MARKED.search(info.filename):
+                    tags += part.count(b"<") + part.count(b"=")
+                if tags > PACKED_TAGS:
+                    found = f"{kind} of more than {PACKED_TAGS:,} tags and attributes"
+                    raise InputError(found, "fewer")
+        yield info.filename, bytes(content)
 
 
 def write_archive(archive: Archive, changed: Mapping[str, bytes]) -> bytes:

@@ -164,6 +164,7 @@ PAIRS: dict[str, PieceKind] = {"bpt": "open", "bx": "open", "sc": "open", "START
 PAIRS |= {"ept": "close", "ex": "close", "ec": "close", "CLOSE": "close"}
 ANGULAR = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")  # names of pairs
 FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
+ANDROID = ("string", "item")  # elements of texts
 LANGUAGE, TIMED_BLOCKS = "xml:lang", ("tt", "body", "div", "p")
 CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
 TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.*?</\1>|<[^<>\[\]]*>", re.DOTALL)
@@ -294,7 +295,7 @@ def _android(
     content: str, elements: list[Element], options: DocumentOptions
 ) -> Iterator[DocumentPart]:
     for one in elements:
-        if one.name not in ("string", "item") or not one.parent:
+        if one.name not in ANDROID or any(up.name in ANDROID for up in one.parent.lineage()):
             continue
         if one.has("translatable", "false"):
             yield Kept(one.start, html_page.UNTRANSLATED)

@@ -25,7 +25,7 @@ from torch import Tensor
 from models.core.config import ImageConfig
 from models.core.errors import InputError, ModelError, NotFoundError, install_command, is_exhausted
 from models.core.files import open_regular
-from models.core.limits import IMAGE_BYTES, IMAGE_PIXELS
+from models.core.limits import IMAGE_BYTES, IMAGE_PIXELS, IMAGE_SIDE
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 AVIF = ("AVIF",) if features.check("avif") else ()  # Pillow reads it from 11.3 on
@@ -46,7 +46,7 @@ BROKEN = (  # exceptions that Pillow raises for damaged files
     zlib.error,
     Image.DecompressionBombError,
 )
-FEWER_PIXELS = f"at most {IMAGE_PIXELS:,}", "make it smaller first"
+FEWER_PIXELS = f"at most {IMAGE_PIXELS:,}, and {IMAGE_SIDE:,} in a row", "make it smaller first"
 
 
 def open_image(
@@ -70,8 +70,8 @@ def open_image(
         _stream(source, name) as stream,
         Image.open(stream, formats=_formats(stream, name)) as image,
     ):
-        if image.width * image.height > IMAGE_PIXELS:
-            raise too_large(name, image.size)
+        if image.width * image.height > IMAGE_PIXELS or max(image.size) > IMAGE_SIDE:
+            raise InputError(f"{name} has {image.width} x {image.height} pixels", *FEWER_PIXELS)
         if least:
             image.draft(None, (least, least))
         before(image.width * image.height)
@@ -123,11 +123,6 @@ def eight_bit(image: Image.Image) -> Image.Image:
     ranges = [1.0] * (image.mode == "F") + [255.0] * (image.mode == "F") + [65535.0]
     top = next((top for top in ranges if highest <= top), highest)
     return Image.fromarray((values * (255 / top)).round().astype(numpy.uint8), mode="L")
-
-
-def too_large(name: str, size: tuple[int, int]) -> ModelError:
-    """Return the error for an image with too many pixels."""
-    return InputError(f"{name} has {size[0]} x {size[1]} pixels", *FEWER_PIXELS)
 
 
 def _formats(stream: BinaryIO, name: str) -> tuple[str, ...]:

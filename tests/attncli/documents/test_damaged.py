@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import zipfile
 
 import pytest
@@ -108,3 +109,15 @@ def test_an_archive_of_another_compression_is_refused(method: int) -> None:
         archive.writestr("word/document.xml", b"<w/>")
     with pytest.raises(ModelError, match="another compression"):
         read_document(content.getvalue(), "docx", DocumentOptions())
+
+
+def test_an_archive_of_too_many_tags_is_not_unpacked_to_its_end() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.xhtml", b"<b>" * (1 << 24))
+    tracemalloc.start()
+    with pytest.raises(ModelError, match="more than 4,000,000 tags"):
+        read_document(content.getvalue(), "epub", DocumentOptions())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 32 << 20

@@ -28,7 +28,7 @@ PATTERNS = (  # head, what is repeated, tail
     *(",", "$", "/", "\\", "'", '"', "(", "[", "]", "{", "}", " ", "\t", "\n", "\u0301", "♪", "犬"),
     *("<b>", "</b>", "<b></b>", "<i>a</i> ", "<br/>", "<!--", "[a](b)", "{x}", "%s", "\\n", '\\"'),
     *("A. B ", "a | ", "- ", "&amp;", "[^", "\\N", "/* ", "a: ", "{§1}", "<img alt='a b'>"),
-    *("- a\n", "a=b\n", '"a";\n', "{\\i1}"),
+    *("- a\n", "a=b\n", '"a";\n', "{\\i1}", "{\\k5}ab ", "<00:01.000>ab "),
 )
 ENDS = {  # whole texts that the signs alone do not make
     "container": ("", ":", "}\n"),
@@ -101,6 +101,7 @@ LARGE = {  # format: documents of about 100,000 characters
     **{name: [frame.replace("{}", "ab " * 30_000)] for name, frame in FRAMES.items()},
     "xml": [
         f"<resources>{'<a>' * 200}{'<b/>' * 25_000}{'</a>' * 200}</resources>",
+        f"<resources>{'<string>' * 200}{'<b>ab</b>' * 1000}{'</string>' * 200}</resources>",
         f"<xliff>{'<trans-unit><source>ab</source></trans-unit>' * 2000}</xliff>",
     ],
     "json": ['{"' + "k" * 50_000 + '": {' + '"a": 1, ' * 3000 + '"b": "ab"}}'],

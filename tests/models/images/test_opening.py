@@ -138,6 +138,7 @@ NOISE = Image.fromarray(numpy.random.default_rng(1).integers(0, 255, (48, 64, 3)
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not a readable image"),
         *((saved(NOISE, kind)[:1500], "complete") for kind in FORMATS if kind != "GIF"),
         (giant(20_000, 6_000), "120000000|20000 x 6000"),
+        (giant(60_000_000, 1), "60000000 x 1"),
         (giant(60_000, 60_000), "has too many pixels; expected at most 100,000,000"),
     ],
 )
