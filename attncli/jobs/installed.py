@@ -70,6 +70,8 @@ def pack(model: Path, target: Path, packing: Packing) -> Packed:
     check_regular(source, inside=True)
     if target.exists() or target.is_symlink():
         raise ModelError(f"{target} exists", "a new file or folder", "remove it first")
+    if target.suffix in (".gz", ".tgz", ".tar", ".7z"):
+        raise ModelError(f"an archive of the kind {target.suffix}", f"NAME{ARCHIVE}, or a folder")
     if target.suffix != ARCHIVE:
         write_folder(target, lambda part: _save(source, part, packing))
         return Packed(target, _size(source), _size(target))

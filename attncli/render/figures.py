@@ -184,7 +184,7 @@ def _widths(words: Sequence[str]) -> list[float]:
     canvas: Any = FigureCanvasAgg(figure)
     renderer = canvas.get_renderer()
     texts = [figure.text(0, 0, label_of(word)) for word in words]
-    with without_glyph_warnings():
+    with without_warnings():
         return [text.get_window_extent(renderer).width * INCH / figure.dpi for text in texts]
 
 
@@ -224,7 +224,7 @@ def saved(figure: Figure, kind: str) -> bytes:
     buffer = io.BytesIO()
     undated = {"svg": dict.fromkeys(FACTS), "pdf": {"CreationDate": None}}.get(kind)
     with (
-        without_glyph_warnings(),
+        without_warnings(),
         matplotlib.rc_context({"svg.hashsalt": "attn", "svg.fonttype": "none"}),
     ):
         figure.savefig(buffer, format=kind, dpi=150, metadata=undated)
@@ -232,8 +232,11 @@ def saved(figure: Figure, kind: str) -> bytes:
 
 
 @contextlib.contextmanager
-def without_glyph_warnings() -> Iterator[None]:
-    """Suppress matplotlib's warning for each missing letter; `undrawable` gives one for all."""
+def without_warnings() -> Iterator[None]:
+    """Suppress matplotlib's warnings of axes without room, and for each missing letter.
+
+    `undrawable` gives one for all letters.
+    """
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*")
+        warnings.filterwarnings("ignore", message=".*[Gg]lyph.*|constrained_layout not applied")
         yield

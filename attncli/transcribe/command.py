@@ -17,6 +17,7 @@ from attncli.options.shared import Device, OneModel, Threads
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 from attncli.transcribe.options import TranscribeOptions
+from models.core.errors import ModelError
 
 Recordings = Annotated[
     list[str] | None,
@@ -93,6 +94,8 @@ def transcribe(
     from attncli.transcribe.runner import TranscribeRunner, drawing  # imports NumPy
 
     alone = is_alone(names) and not channels
+    if format in ("srt", "vtt") and not is_alone(names):
+        raise ModelError(f"{format} for several recordings", "one recording", "write each alone")
     draw = drawing(picture, console, alone=alone)
     runner = TranscribeRunner.open(model, replace(options, alone=alone))
     groups = named_images(names, recursive=True, kind=RECORDINGS)

@@ -98,6 +98,8 @@ MISTAKES = [  # words, exit status, what the message says
     ("bulk . out -- translate -m {text} -s search.method=greedy -n 2", 2, "--nbest"),
     ("bulk . out -- align -m {text} -m {text}", 2, "--model"),
     ("bulk . out -- transalte", 1, "unknown task"),
+    ("transcribe a.wav b.wav --format srt", 1, "one recording"),
+    ("models pack {text} m.tar.gz", 1, "NAME.zip"),
 ]
 
 
