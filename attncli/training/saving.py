@@ -158,23 +158,19 @@ def draw_curves(run: Run) -> None:
     curves(run.folder.path / "curves.png", read_log(run.folder.log))
 
 
-# Samples of a run: outputs for a few dev examples, and an attention map, at each evaluation.
-#
-# samples/samples.jsonl    a record per evaluation
-# samples/index.html       the page of all records
-#
-# Both are replaced at each evaluation. A run that continues before a recorded evaluation replaces
-# its record. Of more than KEPT evaluations every second one is removed, so the folder stays small.
-
-
 KEPT = 30  # evaluations on the page
 LETTERS = 1000  # of a text on the page
 
 
 def save_samples(run: Run, event: Evaluated) -> None:
-    """Add the outputs of the evaluated weights to the samples of the run.
+    """Add outputs for a few dev examples, and a map of attention, to the samples of the run.
 
-    Random numbers and weights are restored, so that the training does not depend on samples.
+        samples/samples.jsonl    a record per evaluation
+        samples/index.html       the page of all records
+
+    Both are replaced at each evaluation; of more than KEPT evaluations every second one is removed.
+    A run that continues before a recorded evaluation replaces its record. Random numbers and
+    weights are restored, so that the training does not depend on samples.
     """
     count, dev = run.config.train.samples, run.data.dev
     if not count or dev is None:
