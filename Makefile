@@ -43,7 +43,7 @@ box: $(READY)  ## Translate, caption a drawn scene and draw attention with the m
 	@if [ -d $(BOX)/everyday ]; then set -x; \
 	  $(RUN)/attn translate --to de 'The train to Paris leaves at eight.' --show; fi
 	@if [ -d $(BOX)/photos ]; then set -x; mkdir -p runs; \
-	  $(RUN)/python -c 'from attncli.data.embedded import scenes; \
+	  $(RUN)/python -c 'from attncli.data import scenes; \
 	    [scene] = scenes.split(0, 0, 1, seed=3).test; \
 	    open("runs/scene.png", "wb").write(scenes.png(scene))'; \
 	  $(RUN)/attn caption -m $(if $(wildcard $(BOX)/scenes),scenes,photos) runs/scene.png --show; fi

@@ -247,3 +247,8 @@ def test_only_the_kinds_of_input_distinguish_kinds_of_input() -> None:
                 assert "ImageEncoder" not in ast.unparse(node), f"{module}: {ast.unparse(node)}"
             elif isinstance(node, ast.Constant):
                 assert node.value != "encoder.body.", module
+
+
+def test_the_makefile_imports_what_is_there() -> None:
+    found = re.findall(r"from (attncli[\w.]*) import (\w+)", (ROOT / "Makefile").read_text("utf-8"))
+    assert found and all(f"{package}.{module}" in FILES for package, module in found)
