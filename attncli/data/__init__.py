@@ -1,1 +1,1 @@
-"""Reading and batching."""
+"""Readers of examples, tables and files; batching; examples that the program makes."""

@@ -39,7 +39,7 @@ class Examples:
     def shared(self) -> np.ndarray | None:
         """Group id of each example, (N,). Examples of one group are batched together.
 
-        None: every example has a source of its own.
+        Return None if each example has its own source.
         """
         return None
 

@@ -94,7 +94,7 @@ class PageEvent(NamedTuple):
 def read(
     content: str, options: DocumentOptions = ANY, start: int = 0, end: int | None = None
 ) -> list[DocumentPart]:
-    """Return the segments of a page, or of a part of it, and what is left as it is."""
+    """Return the segments of a page or of a part of it, and the parts that stay unchanged."""
     return _Reader(content, start, len(content) if end is None else end, options).parts
 
 

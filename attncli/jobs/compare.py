@@ -13,7 +13,6 @@ import math
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -317,7 +316,7 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
     dev = source.loaded(run.folder, progress).dev
     assert dev is not None, "a run with a dev set"
     test = source.test_set(tests.files, progress) if tests.files else None
-    in_use = partial(resolve_name(source_of(config.model.family).runner), bundle, device)
+    runner: Any = resolve_name(source_of(config.model.family).runner)
     loss, found = scores(bundle, dev, config.train, progress)
     if loss > MOST_LOSS:
         raise ModelError(f"a dev loss of {loss:.3g}", f"at most {MOST_LOSS}", "lower train.lr")
@@ -327,7 +326,7 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
         dev=found,
         test=scores(bundle, test, config.train, progress)[1] if test else (),
         perplexity=math.exp(loss),
-        aer=(test or dev).error_rate(in_use(), tests.gold) if tests.gold else None,
+        aer=(test or dev).error_rate(runner(bundle, device), tests.gold) if tests.gold else None,
         parameters=bundle.model.parameter_count(),
         updates=state.step,
         tokens_per_second=state.tokens / max(state.seconds, 1e-9),

@@ -188,7 +188,7 @@ def _config(app: Any, options: ServeOptions) -> uvicorn.Config:
 
 
 def _listening(options: ServeOptions) -> socket.socket:
-    """Return the socket that the service listens to. Raises ModelError if it cannot be had."""
+    """Return the socket that the service listens to. Raises ModelError if it cannot be opened."""
     try:
         return _unix(options) if options.socket else _tcp(options)
     except (OSError, OverflowError) as error:

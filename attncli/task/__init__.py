@@ -1,1 +1,1 @@
-"""Tasks: translate, caption, classify, align, explain. A task is a folder and a row of table.py."""
+"""Parts that all tasks share: their table, the protocol `Runner`, and what is drawn."""

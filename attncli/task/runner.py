@@ -23,7 +23,7 @@ class Noted(Protocol):
 
     @property
     def note(self) -> str:
-        """What the user should know about the result; ""."""
+        """A message for the user about the result; "" if there is none."""
 
 
 Item = TypeVar("Item")
@@ -112,7 +112,7 @@ class Runner(ABC, Generic[Item, Result]):
         """Return the best output as one text; None if the input could not be computed."""
 
     def notes(self, result: Result) -> Iterable[str]:
-        """Return what the user should know about a result; ""."""
+        """Return the messages for the user about a result; "" is none."""
         return [result.note]
 
 

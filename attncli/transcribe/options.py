@@ -10,7 +10,7 @@ from models.core.settings import option
 
 @dataclass(frozen=True)
 class TranscribeSettings:
-    """What of a recording is transcribed, and how exactly Whisper computes."""
+    """Parts of a recording that are transcribed, and the precision of Whisper."""
 
     vad: bool = option(
         False,

@@ -289,7 +289,7 @@ def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
 def left(
     document: Document, outcomes: Sequence[TranslatedLine], *, quoted: bool = False
 ) -> Iterator[str]:
-    """Yield a message for what a user should know: damaged parts, the encoding, what is left.
+    """Yield messages for the user: damaged parts, the encoding, texts that were not translated.
 
     quoted: name texts by their beginnings, for people who see no line numbers.
     """

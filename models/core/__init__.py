@@ -1,1 +1,1 @@
-"""Errors, files, limits, registries and types: imports nothing of the other rooms."""
+"""Errors, files, limits, registries, types, settings: imports nothing of the other rooms."""

@@ -1,1 +1,1 @@
-"""Inference: batching, search, and models in use (translator, captioner)."""
+"""Trained models in use, in torch or CTranslate2: texts, images, labels and recordings."""

@@ -142,6 +142,6 @@ class SpeechModel(TrainedModel):
         return found
 
     def blocks(self, recording: Recording, name: str = "") -> Iterator[Floats]:
-        """Yield the samples of a recording, with zeros for what is left out; see `read_blocks`."""
+        """Yield the samples of a recording; those without speech are zeros if `vad` is set."""
         found = read_blocks(recording, self.rate, name)
         return spoken(found, self.rate, name) if self.vad else found

@@ -1,1 +1,1 @@
-"""Images: opening, decoding, formats."""
+"""Images and sound: opening of files, features, speech detection, labels of an image network."""

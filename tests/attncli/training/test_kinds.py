@@ -1,4 +1,4 @@
-"""What holds for every kind of training data: dry runs, stored settings, dev sets, samples."""
+"""Contracts of every kind of training data: dry runs, stored settings, dev sets, samples."""
 
 from __future__ import annotations
 
