@@ -3,8 +3,8 @@
     python recipes/everyday.py prepare --data DIR --work WORK [--start-from MODEL] [--size usual]
     python recipes/everyday.py score --data DIR --work WORK [-m MODEL] [--limit N] [--longer]
 
-`prepare` writes the corpora of everyday_data.py, everyday_templates.py and everyday_frames.py into
-WORK, and prints the `attn train` command that learns from them, from random weights or from MODEL.
+`prepare` writes the corpora of everyday_data.py and the three files beside it into WORK, and prints
+the `attn train` command that learns from them, from random weights or from MODEL.
 The vocabulary is new, or that of MODEL with the letters and signs that it lacks and words that
 begin with them; a new token begins with the mean embedding of the tokens that spell it in small
 letters. Reserved tokens stand for protected parts. If everyday_distil.py has written its pairs into
@@ -34,6 +34,7 @@ from itertools import permutations, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+import everyday_address
 import everyday_data
 import everyday_templates
 import torch
@@ -53,13 +54,17 @@ from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
 LETTERS = "ÄÖÜẞßäöüÀÂÆÇÉÈÊËÎÏÔŒÙÛÜŸàâæçéèêëîïôœùûüÿÁÉÍÓÚÜÑáéíóúüñ@&€£$=~…<>°#%*/+"
 LEAST_LETTERS, LEAST_WORDS, LAST_LETTER = 8, 3, 0x2FFF  # of a new token in these lines
-CORPORA = ("sentences", "longer", "words", "copies", "phrases", "templates", "frames", "masked")
+CORPORA = (
+    *("sentences", "longer", "words", "copies", "phrases", "templates", "frames", "masked"),
+    *("address", "into_english"),
+)
 LAST_WEIGHTS = {  # of corpora in the last stage
     **{"sentences": 1.0, "longer": 0.59, "copies": 0.23, "phrases": 3.2, "templates": 1.0},
-    **{"frames": 1.5, "masked": 0.7},
+    **{"frames": 1.5, "masked": 0.7, "address": 1.5, "into_english": 1.5},
     **{"chosen": 3.3, "back": 3.1},
 }
 ADDED = ("chosen", "back")  # by everyday_distil.py
+ONE_WAY = ("back", "address", "into_english")  # the first side is the source
 MODEL_SETTINGS = (
     *("model.embedding=256", "model.hidden=1024", "model.encoder_layers=6"),
     *("model.decoder_layers=2", "model.heads=4"),
@@ -162,9 +167,10 @@ def prepare(data: Path, work: Path, start: str, name: str) -> None:
 
 
 def corpus(work: Path, language: str, name: str, weight: float) -> str:
-    """Return a value of --corpus. Back-translations are learned in one direction."""
-    join = "-to-" if name == "back" else "-"
-    return f"en{join}{language}:{weight}={work}/en-{language}.{name}.tsv"
+    """Return a value of --corpus. Of some corpora only the first side is a source."""
+    join = "-to-" if name in ONE_WAY else "-"
+    sides = (language, "en") if name == "into_english" else ("en", language)
+    return f"{join.join(sides)}:{weight}={work}/en-{language}.{name}.tsv"
 
 
 def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
@@ -178,7 +184,11 @@ def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
 
     phrases, frames = everyday_data.phrases(data, code), everyday_frames.frames(code)
     masked = everyday_frames.masked(sentences + longer + filled, code, everyday_data.shared_parts)
-    lists = (sentences, longer, words, copies, phrases, filled, frames, masked)
+    every = sentences + longer + filled + phrases
+    address = everyday_address.addressed(every, CODES[code])
+    into_english = everyday_address.into_english(every, CODES[code])
+    lists = (sentences, longer, words, copies, phrases, filled, frames, masked, address)
+    lists += (into_english,)
     return dict(zip(CORPORA, lists, strict=True)), dev
 
 
@@ -227,15 +237,17 @@ def with_letters(known: Tokenizer, lines: list[str], work: Path) -> Tokenizer:
     new += [SPACE + one for one, count in words.items() if count >= LEAST_WORDS and one[0] in new]
     listed = work / "letters.vocab"
     listed.write_text("".join(f"{token}\n" for token in dict.fromkeys(new)), encoding="utf-8")
-    return tokenizer.with_new_tokens(known, [str(listed)])
+    return tokenizer.with_new_tokens(known, [str(listed)]) if new else known
 
 
 def with_reserved(learned: Tokenizer) -> Tokenizer:
     """Return a vocabulary with the reserved tokens, which SentencePiece never divides."""
     import everyday_frames
 
-    tokens = map(everyday_frames.reserved, range(everyday_frames.TOKENS))
-    rows = [(token, 0.0, own_vocabulary.USER_DEFINED) for token in tokens]
+    tokens = [*map(everyday_frames.reserved, range(everyday_frames.TOKENS))]
+    tokens += everyday_address.TOKENS
+    new = [one for one in tokens if learned.source.piece_to_id(one) == UNKNOWN]
+    rows = [(token, 0.0, own_vocabulary.USER_DEFINED) for token in new]
     return Tokenizer(vocabulary.added_pieces(learned.models[0], rows))
 
 

@@ -52,6 +52,8 @@ UNITS = {
     "temperature": "temperature-celsius temperature-celsius temperature-fahrenheit",
     "power": "power-kilowatt power-watt power-megawatt power-horsepower energy-kilowatt-hour"
     " electric-volt",
+    "pressure": "pressure-bar pressure-bar pressure-millibar",
+    "energy": "energy-calorie energy-kilocalorie",
     "area": "area-square-meter area-square-kilometer area-hectare area-acre",
     "storage": "digital-gigabyte digital-megabyte digital-terabyte",
     "duration": "duration-minute duration-hour duration-second duration-day duration-week"
@@ -441,7 +443,7 @@ class Slots:
 
     def half_hours(self) -> Value:
         """Return a time that ends with half an hour, a day or a week."""
-        number = self.rng.randint(1, 6)
+        number = self.rng.choice((1, 1, 2, 3, 4, 5, 6))
         if number == 1:
             return forms(*self.rng.choice(HALVES))
         count = [words(number, language) for language in LANGUAGES]

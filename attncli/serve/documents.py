@@ -42,7 +42,6 @@ from attncli.task.runner import JsonObject
 from attncli.translate import documents as jobs
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
-from models.text.languages import Term
 
 KEPT_SECONDS = 1800.0  # for which a translated document can be fetched
 KEPT_BYTES = 256 << 20  # of all together; the oldest go first
@@ -63,7 +62,7 @@ class Upload(NamedTuple):
     lines: list[Line]  # its texts
     directions: list[ServedDirection | None]  # of each text; None: it is in the target language
     name: str  # of the translation
-    terms: tuple[Term, ...] = ()  # of a glossary
+    job: Job  # with the glossary and the form of address
 
 
 class KeptFiles:
@@ -150,9 +149,12 @@ async def _upload(call: Call) -> Upload:
         language: None if language == target else catalogue.direction(language, target, model)
         for language in {*sources, *([] if texts else [target])}
     }
+    job = call.job(
+        TRANSLATE, settings=[call.address], nbest=1, document=True, glossary=call.terms()
+    )
     path = PurePosixPath(name)
     name = f"{path.stem}.{target}{path.suffix}"
-    return Upload(document, lines, [each[one] for one in sources], name, call.terms())
+    return Upload(document, lines, [each[one] for one in sources], name, job)
 
 
 def _read(given: Parameters, format: str, name: str) -> tuple[Document, list[Line]]:
@@ -238,8 +240,7 @@ async def _pieces(
     for direction in {*upload.directions} - {None}:
         assert direction
         numbers = [n for n, one in enumerate(upload.directions) if one == direction]
-        job = Job.of(TRANSLATE, nbest=1, document=True, glossary=upload.terms)
-        job = job.in_direction(direction.languages)
+        job = upload.job.in_direction(direction.languages)
         lines = [outcomes[n].line for n in numbers]
         rest = iter(numbers)
         async for piece in call.service.results(direction.model, job, lines, DOCUMENT_TIMES):

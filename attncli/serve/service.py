@@ -175,6 +175,11 @@ class Call(NamedTuple):
         return Job.of(task, attention=HardAttention(self.given.read_mode()), **options)
 
     @property
+    def address(self) -> str:
+        """The setting of the form of address that a client gives."""
+        return f"text.address={self.given.text('address', '')}"
+
+    @property
     def is_list(self) -> bool:
         """True if `q` is a list, which a list answers."""
         return isinstance(self.given.values["q"], list)

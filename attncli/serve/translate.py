@@ -109,7 +109,7 @@ def _job(call: Call) -> Job:
     return call.job(
         "translate",
         weights=weights,
-        settings=WORDS,
+        settings=(*WORDS, call.address),
         nbest=1 + given.number("alternatives", 0, MOST_ALTERNATIVES),
         document=format == "html",
         heads=heads,

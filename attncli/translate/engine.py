@@ -61,6 +61,12 @@ class LineSettings:
         "lines that are too long for the model: split (at sentence ends) or refuse",
         choices=("split", "refuse"),
     )
+    address: str = option(
+        "",
+        "form of address in the outputs: formal or informal (empty: as the model chooses for each "
+        "sentence); of models that learned it, as everyday",
+        choices=("", "formal", "informal"),
+    )
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         recognises = options.source == AUTO
         opening = replace(options, source="") if recognises else options
         translator: TextTranslator = loading.configured("translate", model, opening)
+        if options.text.address:
+            translator = translator.with_address(options.text.address)
         if options.glossary:
             terms = tuple(Term(*term) for term in options.glossary)
             translator = translator.with_glossary(Glossary(terms))

@@ -87,6 +87,7 @@ class CTranslate2Translator(TextTranslator):
     def in_torch(self) -> tuple[Translator, ...]:
         """Return the model in torch, in this direction; it is read at the first call."""
         model = self.torch().with_search(self.search)
+        model = model.with_address(self.address) if self.address else model
         return (model.for_direction(self.to, self.source_language) if self.languages else model,)
 
     def _opened(self, bundle: Path, precision: str) -> Any:

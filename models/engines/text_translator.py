@@ -51,6 +51,7 @@ class TextTranslator(TrainedModel):
     to = ""  # target language of a multilingual model; see `for_direction`
     inputs: tuple[str, ...] = ()  # columns of a row, for a model of several inputs
     source_language = ""  # of the texts, if it is known
+    address = ""  # form of address in the outputs; see `with_address`
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
     config: ModelConfig
@@ -127,6 +128,23 @@ class TextTranslator(TrainedModel):
         other.source_language = known_language(source, self.languages)
         return other
 
+    def with_address(self, form: str) -> Self:
+        """Return this model with a form of address, formal or informal, in its outputs.
+
+        The token of the form stands in front of a text, behind the language. Raises
+        ConfigurationError for a model that has no such token.
+        """
+        find = self.tokenizer.source
+        if not find.is_control(find.piece_to_id(f"<{form}>")):
+            raise ConfigurationError(
+                f"a form of address ({form}) for a model that has not learned any",
+                "a model that has, such as everyday",
+                "leave it out",
+            )
+        other = copy.copy(self)
+        other.address = form
+        return other
+
     @property
     def through(self) -> str:
         """The language between source and target; "" for a direction with training data."""
@@ -141,11 +159,17 @@ class TextTranslator(TrainedModel):
 
         to: target language of a multilingual model; without it, that of `for_direction`.
         """
-        return self.tokenizer.encode(text, check_direction(self.tokenizer_config, to or self.to))
+        return self._ids(text, check_direction(self.tokenizer_config, to or self.to))
+
+    def _ids(self, text: str, to: str) -> list[int]:
+        """Return the ids of a text: language token, token of the form of address, text, END."""
+        ids, language = self.tokenizer.encode(text, to), bool(to)
+        form = [self.tokenizer.control_id(f"<{self.address}>")] if self.address else []
+        return [*ids[:language], *form, *ids[language:]]
 
     def source_length(self, text: str) -> int:
-        """Return the number of tokens of a source text, language token and end mark included."""
-        return len(self.tokenizer.encode(text)) + bool(self.languages)
+        """Return the number of tokens of a source text, control tokens and end mark included."""
+        return len(self.tokenizer.encode(text)) + bool(self.languages) + bool(self.address)
 
     def fault(self, text: str) -> str:
         """Return why a text cannot be read, in one line; "" for a text without files."""
@@ -269,7 +293,7 @@ class TextTranslator(TrainedModel):
         }
         sources = []
         for number, (text, to) in enumerate(texts, first):
-            ids = self.tokenizer.encode(text, languages[to]) if text.strip() else []
+            ids = self._ids(text, languages[to]) if text.strip() else []
             if len(ids) > self.max_source_length:
                 raise InputError(
                     f"text {number} has {len(ids)} tokens",

@@ -232,6 +232,12 @@ class EnsembleTranslator(TorchSearch):
         other.members = tuple(member.for_direction(to, source) for member in self.members)
         return other
 
+    def with_address(self, form: str) -> Self:
+        """Return this ensemble with a form of address; see `TextTranslator`."""
+        other = super().with_address(form)
+        other.members = tuple(member.with_address(form) for member in self.members)
+        return other
+
     def in_torch(self) -> tuple[Translator, ...]:
         """Return the members."""
         return self.members

@@ -64,6 +64,7 @@ def write_workplace(folder: Path, classifier: Path) -> None:
     shutil.copytree(classifier, folder / "runs" / "intents")
     for name in ("intents", "dev-intents", "test-intents"):
         write_toy(folder / f"{name}.tsv", 60, seed=len(name))
+    (folder / "letter.txt").write_text("Where do you live?\nCall me.\n", "utf-8")
     (folder / "mixed.txt").write_text("The dog is old.\nDer Hund ist alt.\n", "utf-8")
 
 

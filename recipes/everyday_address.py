@@ -1,0 +1,151 @@
+"""Training pairs that teach the form of address: you as Sie or du, vous or tu, usted or tú.
+
+    python recipes/everyday_address.py MODEL -o FOLDER
+
+writes a trained model whose tokens of address have the names that `text.address` looks for. While
+it is trained they are characters, because the corpora are text.
+
+The pairs come from the other corpora. A source whose translation addresses somebody begins with the
+token of that form. A fifth of the pairs address nobody and have either token, so that it changes
+nothing else; so do pairs into English, which has one form.
+
+Pronouns tell the form. Commands and Spanish verbs often have none: which English words begin a
+command, and which Spanish verbs stand beside tú or usted, is counted in the pairs themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+from everyday_data import Pairs
+
+from models.networks import bundle
+from models.storage.installed import find_model
+from models.text.own_vocabulary import USER_DEFINED
+from models.text.tokenizer import SPACE, Tokenizer
+from models.text.vocabulary import CONTROL, added_pieces
+
+FORMAL, INFORMAL = "\ue100", "\ue101"  # in the corpora, in front of a source
+TOKENS = {SPACE + FORMAL: "<formal>", SPACE + INFORMAL: "<informal>"}  # names in the model
+LINES = 60_000  # of each language
+INTO_ENGLISH = 10_000
+NEUTRAL = 0.2  # share of pairs that address nobody
+LEAST = 2  # times that a word must stand beside a pronoun, or begin a command
+YOU = re.compile(r"\b(you|your|yours|yourself|yourselves)\b", re.IGNORECASE)
+OTHERS = re.compile(r"\b(he|she|it|they|his|her|its|their|them|him|who|that)\b", re.IGNORECASE)
+WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+FORMS = {  # patterns of a formal and an informal address
+    "de": (
+        r"(?<=[\w,;:] )(Sie|Ihnen|Ihr(e[nmrs]?)?)\b",
+        r"\b([Dd]u|[Dd]ich|[Dd]ir|[Dd]ein(e[nmrs]?)?|[Ee]uch|[Ee]ur?e[nmrs]?|ihr)\b",
+    ),
+    "fr": (
+        r"\b([Vv]ous|[Vv]otre|[Vv]os)\b|^[A-ZÉ]\w+ez\b",
+        r"\b([Tt]u|[Tt]e|[Tt]oi|[Tt]on|[Tt]a|[Tt]es)\b|\b[Tt]'",
+    ),
+    "es": (
+        r"\b([Uu]sted(es)?)\b",
+        r"\b([Tt]ú|[Tt]e|[Tt]i|[Cc]ontigo|[Tt]us?|[Vv]osotr[oa]s|[Oo]s|[Vv]uestr[oa]s?)\b",
+    ),
+}
+
+
+def addressed(pairs: Pairs, language: str) -> Pairs:
+    """Return pairs whose English side begins with the token of the address in the other one."""
+    rng = random.Random(f"address {language}")
+    marks = [re.compile(pattern) for pattern in FORMS[language]]
+    commands, verbs = openings(pairs, marks[0]), spanish_verbs(pairs) if language == "es" else ()
+    found: dict[str, Pairs] = {FORMAL: [], INFORMAL: [], "": []}
+    for english, other in dict.fromkeys(pairs):
+        asked = bool(YOU.search(english))
+        if not asked and first_word(english) not in commands:
+            found[""].append((english, other))
+            continue
+        formal, informal = (bool(mark.search(other)) for mark in marks)
+        if language == "de" and asked and other.startswith(("Sie ", "Ihre ")):
+            formal = not OTHERS.search(english)
+        if verbs and not formal and not informal:
+            words = {word.lower() for word in WORD.findall(other)}
+            informal = bool(words & verbs[1])
+            formal = bool(words & verbs[0]) and not informal and not OTHERS.search(english)
+        if not asked and not formal and language != "es":
+            informal = True  # a command without a pronoun
+        if formal != informal:
+            found[FORMAL if formal else INFORMAL].append((english, other))
+    return sampled(found, rng)
+
+
+def into_english(pairs: Pairs, language: str) -> Pairs:
+    """Return pairs into English whose source begins with either token."""
+    rng = random.Random(f"into English {language}")
+    chosen = rng.sample(pairs, min(INTO_ENGLISH, len(pairs)))
+    return [(f"{rng.choice((FORMAL, INFORMAL))} {other}", english) for english, other in chosen]
+
+
+def openings(pairs: Pairs, formal: re.Pattern[str]) -> set[str]:
+    """Return the English words that begin a command: those of formal ones that do not say you."""
+    counts, every = Counter[str](), Counter[str]()
+    for english, other in pairs:
+        word = first_word(english)
+        every[word] += 1
+        if english.endswith((".", "!")) and not YOU.search(english):
+            counts[word] += bool(formal.search(other))
+    return {word for word, n in counts.items() if n >= LEAST and n > every[word] / 10}
+
+
+def first_word(english: str) -> str:
+    """Return the first word of a text; of "Please come" and "Do not come", the first two."""
+    words = [word.lower() for word in WORD.findall(english)[:2]]
+    return " ".join(words if words[:1] in (["please"], ["don't"], ["do"]) else words[:1])
+
+
+def spanish_verbs(pairs: Pairs) -> tuple[set[str], set[str]]:
+    """Return the words that stand behind usted alone, and behind tú alone."""
+    formal, informal = Counter[str](), Counter[str]()
+    for _, other in pairs:
+        formal.update(word.lower() for word in re.findall(r"\b[Uu]sted (?:no )?(\w+)", other))
+        informal.update(word.lower() for word in re.findall(r"\b[Tt]ú (?:no )?(\w+s)\b", other))
+    both = {word for word in formal if informal[word] * 4 > formal[word]}
+    usted = {word for word, n in formal.items() if n >= LEAST and word not in both}
+    tu = {word for word, n in informal.items() if n >= LEAST and formal[word] * 4 < n}
+    return {word for word in usted if word + "s" in tu or word + "es" in tu}, tu
+
+
+def sampled(found: dict[str, Pairs], rng: random.Random) -> Pairs:
+    """Return both forms in equal numbers, and pairs that address nobody with either token."""
+    each = round(LINES * (1 - NEUTRAL) / 2)
+    rows = Pairs()
+    for token in (FORMAL, INFORMAL):
+        chosen = rng.sample(found[token], min(each, len(found[token])))
+        rows += [(f"{token} {english}", other) for english, other in chosen]
+    chosen = rng.sample(found[""], min(round(LINES * NEUTRAL), len(found[""])))
+    rows += [(f"{rng.choice((FORMAL, INFORMAL))} {english}", other) for english, other in chosen]
+    rng.shuffle(rows)
+    return rows
+
+
+def main() -> None:
+    """Parse the command line and write the model."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    options = parser.parse_args()
+    trained = bundle.read(find_model(options.model))
+    options.output.mkdir(parents=True, exist_ok=True)
+    bundle.save(trained._replace(tokenizer=named(trained.tokenizer)), options.output)
+
+
+def named(learned: Tokenizer) -> Tokenizer:
+    """Return a vocabulary whose last tokens, those of address, are control tokens with names."""
+    written = added_pieces(b"", [(token, 0.0, USER_DEFINED) for token in TOKENS])
+    names = added_pieces(b"", [(name, 0.0, CONTROL) for name in TOKENS.values()])
+    assert learned.models[0].endswith(written), "the last tokens are not those of address"
+    return Tokenizer(learned.models[0].removesuffix(written) + names)
+
+
+if __name__ == "__main__":
+    main()
