@@ -228,11 +228,3 @@ def held_out(
         return {}
     chosen = {*sorted(smallest)[:count]}
     return dict(pair for number, pair in smallest.items() if number in chosen)
-
-
-def described(count: int, unit: str, option: str = "--dev") -> str:
-    """Return the line that names a dev set held out of the training data."""
-    return (
-        f"dev set: {count:,} {unit} held out of the training data; name another with {option}, "
-        "or train on all with -s data.dev_share=0"
-    )

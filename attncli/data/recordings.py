@@ -22,7 +22,6 @@ import numpy as np
 
 from attncli.data.examples import Examples, Side
 from attncli.data.lines import open_text
-from attncli.data.tokens import SideWriter
 from models.core.config import HOP, AudioConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import option
@@ -129,17 +128,6 @@ class SoundSamples(Side):
         """Return the samples (n,) of a recording, from -1 to 1."""
         samples = super().__getitem__(index)
         return samples.astype(np.float32) / FULL if samples.dtype.kind == "i" else samples
-
-
-class SampleWriter(SideWriter):
-    """Writer of the files of a part of the data."""
-
-    def __init__(self, folder: Path, part: str) -> None:
-        super().__init__(folder, part, np.dtype("<i2"), "samples.bin")
-
-    def add_sound(self, samples: np.ndarray) -> None:
-        """Append a recording, (n,)."""
-        self.add([(samples.clip(-1, 1) * FULL).round().astype("<i2")])
 
 
 @dataclass(frozen=True)

@@ -84,18 +84,19 @@ class Failed(NamedTuple):
 
 def prepare(base: RunConfig, given: TestFiles, folder: Path) -> tuple[DataConfig, Tests]:
     """Return the data of all runs and the test set; write embedded data to the folder."""
-    source, data = source_of_run(base), base.data
+    source = source_of_run(base)
     files, gold, index = given
-    if not data.is_given:
+    if not base.data.is_given:
         with write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        data = source.demonstration(data, base.train.seed, folder.absolute())
+        source.demonstrate(folder.absolute())
         files, links = [folder / "test.tsv"], folder / "test.links"
         gold, index = (links, "0") if links.exists() else (None, None)
-    files = source.tests(data, files)
-    known = source.read_gold(data, files, gold, index) if gold else None
+    files = source.tests(files)
+    known = source.read_gold(files, gold, index) if gold else None
     hashes = [fingerprint(part) for part in (files, [gold] if gold else []) if part]
-    return data, Tests(files, known, hashlib.sha256(f"{hashes} {index}".encode()).hexdigest())
+    mark = hashlib.sha256(f"{hashes} {index}".encode()).hexdigest()
+    return source.data, Tests(files, known, mark)
 
 
 def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:

@@ -93,13 +93,12 @@ def _fitted(
         source, count = training_source(values["model"]["family"]), COUNTED
         data = from_dict(source.table, values["data"], where="data")
         with suppress(ModelError):
-            count = source.count(data, COUNTED)
+            count = data.count(COUNTED)
         return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
     with suppress(ModelError):
         config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
-        texts = training_source(config.model.family).texts(config.data)
-        return new_weights(measured(texts), config.train, given)
+        return new_weights(measured(config.data.texts()), config.train, given)
     return {}
 
 

@@ -8,7 +8,6 @@ from itertools import accumulate, chain, islice, zip_longest
 from pathlib import Path
 
 from attncli.data.alignments import PairLinks
-from attncli.data.corpus import read_pairs
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import exact_match, score_alignments
 from attncli.task.panels import ShownExample, spread
@@ -106,12 +105,6 @@ class DevTexts(DevSet):
         )
         if pairs := list(islice(fitting, HEAD_PAIRS)):
             write_alignment(folder, choose_head(translator, pairs))
-
-
-def read_texts(files: Sequence[Path | str]) -> DevTexts:
-    """Return the sentence pairs of some files as a set to evaluate."""
-    pairs = list(read_pairs(files))
-    return DevTexts([pair.source for pair in pairs], [pair.references for pair in pairs])
 
 
 @dataclass(frozen=True)

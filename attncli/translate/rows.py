@@ -12,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from attncli.caption.features import FeatureStore, add_missing, feature_stores
-from attncli.data.corpus import described, held_out
+from attncli.data.corpus import held_out
 from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_images
 from attncli.data.tables import row_pairs
 from attncli.training.dev import Data
@@ -24,8 +24,8 @@ from attncli.training.prepared import (
     reading,
     write_vocabulary,
 )
-from attncli.training.sources import TrainingSource
 from attncli.translate.dev import DevTexts
+from attncli.translate.source import RowTraining
 from models.core.errors import ModelError
 from models.core.files import write_text
 from models.core.sources import TAB, columns_of
@@ -84,7 +84,7 @@ def image_name(row: str) -> str:
     return row.rsplit(TAB, 1)[-1]
 
 
-def row_images(source: TrainingSource) -> RowImages | None:
+def row_images(source: RowTraining) -> RowImages | None:
     """Return the store of the images of a run; None if the model reads none."""
     model, data = source.model, source.data
     if not columns_of(model.inputs).has_image:
@@ -126,9 +126,15 @@ def dev_rows(
     return DevRows(rows, [[target] for target in targets], images=images)
 
 
-def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
+def test_set(source: RowTraining, files: Sequence[Path], progress: Progress) -> DevRows:
+    """Return a test set, with the stored images of its rows."""
+    pairs = row_pairs(files, columns_of(source.model.inputs).names, source.data.target)
+    return dev_rows(pairs, row_images(source), progress)
+
+
+def load(source: RowTraining, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
-    data, place, remarks = source.data, folder / "data", tuple[str, ...]()
+    data, place = source.data, folder / "data"
     columns, images = columns_of(source.model.inputs), row_images(source)
     rows = partial(row_pairs, inputs=columns.names, target=data.target)
     table = PairTable(" ".join(data.train), partial(rows, data.train), source.longest)
@@ -140,7 +146,6 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
         lines = [TAB.join((*columns.names, data.target)), *map(TAB.join, dev)]
         if dev:
             write_text(folder / "dev.tsv", "".join(f"{line}\n" for line in lines))
-            remarks = (described(len(dev), "rows"),)
 
     def learn(part: Path, rows: list[str], targets: list[str]) -> Tokenizer:
         sources = [text for row in rows for text in row.split(TAB)[: columns.texts]]
@@ -161,4 +166,4 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
         examples = replace(examples, images=images.store.images(key for key, _, _ in named))
     tokenizer = RowTokenizer(Tokenizer.read(place), columns.texts)
     found = dev_rows(dev, images, progress) if dev else None
-    return Data(tokenizer, examples, dropped, found, remarks=remarks)
+    return Data(tokenizer, examples, dropped, found)

@@ -5,8 +5,9 @@ Stored completely in the run folder, as config.toml.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
@@ -48,6 +49,7 @@ class DataConfig:
     PARTS: ClassVar[Mapping[str, str]] = {"train": "train", "dev": "dev"}  # part: its setting
     FOLDERS: ClassVar[tuple[str, ...]] = ()  # settings of further files and folders to read
     CACHES: ClassVar[tuple[str, ...]] = ()  # settings of folders to write
+    NEEDS: ClassVar[Mapping[str, str]] = {}  # settings that have no use without another one
 
     @classmethod
     def paths(cls) -> tuple[str, ...]:
@@ -67,14 +69,36 @@ class DataConfig:
         return tuple(filter(None, self.named(self.PARTS["train"])))
 
     @property
+    def dev_files(self) -> tuple[str, ...]:
+        """The files to evaluate on during training."""
+        return tuple(filter(None, self.named(self.PARTS["dev"])))
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The files and folders that a run reads."""
-        return tuple(filter(None, self.named(*self.PARTS.values(), *self.FOLDERS)))
+        others = [name for part, name in self.PARTS.items() if part not in ("train", "dev")]
+        found = (*self.files, *self.dev_files, *self.named(*others, *self.FOLDERS))
+        return tuple(filter(None, found))
 
     @property
     def is_given(self) -> bool:
         """True if there are files to train on."""
         return bool(self.files)
+
+    def rows(self, files: Sequence[Path | str], part: str = "train") -> Iterable[Any]:
+        """Return the examples of files of this kind; a ModelError if they have another form.
+
+        part: train, dev or test, of a file that has all of them.
+        """
+        raise NotImplementedError
+
+    def count(self, most: int) -> int:
+        """Return the number of training examples; counting stops at `most`."""
+        return sum(1 for _ in islice(self.rows(self.files), most)) if self.files else most
+
+    def texts(self) -> Iterable[tuple[str, str]]:
+        """Return source and target of examples, by which the settings are fitted to little data."""
+        return ()
 
     @property
     def dev_option(self) -> str:

@@ -30,8 +30,8 @@ from attncli.data.lines import open_text
 from attncli.data.streams import BLOCK, check_files, check_inputs
 from attncli.training.command_line import settings
 from attncli.training.settings.corpora import CorpusConfig
-from attncli.training.sources import source_of_run
 from attncli.translate.data import split_dev
+from attncli.translate.source import TextTraining
 from models.core.errors import ModelError
 from tests.attncli.files import write
 
@@ -233,7 +233,7 @@ def test_the_number_is_bounded() -> None:
 def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
     rows = [f"a {number % 150} b\tc {number}\n" for number in range(400)]
     table = write(tmp_path / "train.tsv", "".join(rows))
-    source = source_of_run(settings([table], [], "transformer-nano"))
+    source = TextTraining(settings([table], [], "transformer-nano"))
     own = [CorpusConfig(files=(str(table),), both=False)]
     [named], [held] = split_dev(source, own, tmp_path)
     dev = list(read_pairs(named.files))
