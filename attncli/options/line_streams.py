@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, BinaryIO, NamedTuple, Protocol, TextIO, TypeVar
 
 import typer
 
@@ -19,15 +19,14 @@ from attncli.data.lines import input_chunks
 from attncli.data.streams import check_output, is_compressed, open_input, open_output
 from attncli.render.alignment_writers import FORMATS, format_of
 from attncli.task.panels import AlignedPair, WeightedText
-from attncli.task.runner import Runner
+from attncli.task.runner import Noted, Runner
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from models.core.errors import ConfigurationError
 from models.core.files import write_errors
 
 if TYPE_CHECKING:
-    from attncli.data.lines import ClassifiedLine
-    from attncli.faithful.result import Line, TranslatedLine
+    from attncli.faithful.result import Line
 
 
 Drawn = AlignedPair | WeightedText
@@ -169,7 +168,15 @@ def numbers(text: str) -> Sequence[range]:
     return found
 
 
-LineResult = TypeVar("LineResult", "TranslatedLine", "ClassifiedLine")
+class LineOutcome(Noted, Protocol):
+    """A result of a line."""
+
+    @property
+    def line(self) -> Line:
+        """The line."""
+
+
+LineResult = TypeVar("LineResult", bound=LineOutcome)
 
 Input = Annotated[
     Path | None,
@@ -250,11 +257,12 @@ def write_lines(
     weights: bool,
     show: bool,
     remarks: Callable[[list[LineResult]], Iterable[str]] = lambda results: (),
+    read: Callable[[BinaryIO], Iterator[list[Line]]] = input_chunks,
 ) -> bool:
     """Compute, write and report the lines of a stream; return True if all have a result.
 
     weights, picture: what is drawn of them. show: True draws below each row, too. remarks: about
-    some results.
+    some results. read: divides the stream into chunks.
     """
     complete, away = True, is_away(output) and not source.isatty()
     with (
@@ -263,7 +271,7 @@ def write_lines(
     ):
         progress = ByteProgress(advance)
         runner.on_batch = progress.show_share
-        for results in runner.run(progress.read(input_chunks(source)), weights=weights):
+        for results in runner.run(progress.read(read(source)), weights=weights):
             write(_shown(runner, results, picture.drawing) if show else runner.rows(results))
             if picture.drawing.path:
                 picture.take(drawn for each in results for drawn in runner.drawn(each))
