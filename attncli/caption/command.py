@@ -41,8 +41,8 @@ PictureFile = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Draw the attention of each word: a .png, .svg, .html or .npz file. For several "
-        "images: a folder/, a name that contains {name}, or one .html file for all.",
+        help="Draw the attention of each word: a .png, .svg, .pdf, .html or .npz file. For "
+        "several images: a folder/, a name that contains {name}, or one .html file for all.",
     ),
 ]
 Show = Annotated[bool, typer.Option("--show", help="Draw the attention in the terminal.")]

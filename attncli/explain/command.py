@@ -59,7 +59,7 @@ PictureFile = Annotated[
     Path | None,
     typer.Option(
         help="Also draw heat maps into a file: .svg, .png, .pdf or .html; of an image: .png, "
-        ".svg, .html or .npz."
+        ".svg, .pdf, .html or .npz."
     ),
 ]
 Set = Annotated[list[str] | None, SetOption(ExplainedOptions, example="picture.lines=1-20")]

@@ -33,7 +33,7 @@ MISTAKES = [  # words, exit status, what the message says
     ("classify -m no-model --picture missing/a.svg x", 1, "no folder missing"),
     ("classify -m no-model x.en", 1, "expected text to classify"),
     (f"caption {CAPTION} -r . --picture maps.png", 2, "put {name} into its name"),
-    (f"caption {CAPTION} a.png --picture maps.bmp", 1, "ending in .png, .svg, .html, .npz"),
+    (f"caption {CAPTION} a.png --picture maps.bmp", 1, "ending in .png, .svg, .pdf, .html"),
     (f"caption {CAPTION} a.png --picture nowhere/maps.png", 1, "no folder nowhere"),
     (f"caption {CAPTION} a.png --show --format tsv", 2, "cannot be combined with --format tsv"),
     (f"caption {CAPTION} - --sidecar", 2, "no place for text"),
