@@ -151,7 +151,8 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     assert refusal([empty, empty]) == f"{empty} is empty; expected a sentence on each line"
     long = write(tmp_path / "long", "a\nb\nc\n")
     for paths in ([good, long], [long, good]):
-        assert f"{good} has 2 lines; expected as many lines in each file" in refusal(paths)
+        found = f"{good} has 2 lines, {long} more; expected as many lines in each file"
+        assert found in refusal(paths)
     bad = write(tmp_path / "bad", b"a\nb\xff\n")
     assert f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2); " in refusal([good, bad])
     assert refusal([good, bad]).endswith("`iconv -f LATIN1 -t UTF-8`")
