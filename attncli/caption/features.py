@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attncli.data.captions import Images
 from attncli.data.image_features import FeatureCache, RowKind, cache_folder
-from attncli.training.configuration import load_initial_encoder
+from attncli.training.initial import load_initial_encoder
 from attncli.training.interfaces import Progress
 from attncli.training.settings.config import TrainConfig
 from models.core.config import ImageConfig, ModelConfig

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from attncli.classify.source import LabelTraining
+from attncli.classify.table import LabelledText, check_order, read_labelled
 from attncli.data.corpus import SEED
-from attncli.data.tables import LabelledText, check_order, read_labelled
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import score_labels
 from attncli.task.panels import ShownExample, spread

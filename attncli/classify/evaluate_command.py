@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from attncli.classify.runner import ClassifyOptions
-from attncli.data.tables import read_labelled
+from attncli.classify.table import read_labelled
 from attncli.faithful.result import Line
 from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
 from attncli.options.settings import SetOption

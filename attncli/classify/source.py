@@ -8,9 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from attncli.classify.table import LabelledText, read_labelled
 from attncli.data.embedded import as_table
 from attncli.data.grammar import split_tenses
-from attncli.data.tables import LabelledText, read_labelled
 from attncli.training.settings.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError

@@ -22,7 +22,6 @@ from attncli.jobs.train import StopRequested, dry_run, fingerprints, stoppable, 
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.scoring.score import MetricScore
-from attncli.training.configuration import check_buildable
 from attncli.training.dev import DevSet
 from attncli.training.estimate import Estimate, RunTime
 from attncli.training.fit import can_continue
@@ -34,6 +33,7 @@ from attncli.training.folder import (
     locked,
     with_stored_choices,
 )
+from attncli.training.initial import check_buildable
 from attncli.training.interfaces import Progress, RunEvent, Started
 from attncli.training.metrics import evaluate
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig

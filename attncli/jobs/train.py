@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from attncli.training import estimate
-from attncli.training.configuration import check_buildable, weights_hash
+from attncli.training.configuration import weights_hash
 from attncli.training.dev import DevSet
 from attncli.training.fit import Evaluate, can_continue, fit
 from attncli.training.folder import (
@@ -25,6 +25,7 @@ from attncli.training.folder import (
     store_train,
     with_stored_choices,
 )
+from attncli.training.initial import check_buildable
 from attncli.training.interfaces import (
     AlreadyFinished,
     Ended,

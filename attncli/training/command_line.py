@@ -30,7 +30,7 @@ from models.core.settings import from_dict, merged, to_dict
 from models.core.use_config import TokenizerConfig
 from models.storage.installed import find_model
 from models.storage.presets import PRESETS, usual_preset
-from models.storage.replay import NAME as REPLAY_FILE
+from models.storage.settings import REPLAY as REPLAY_FILE
 from models.storage.settings import read_settings
 from models.text.own_vocabulary import own_kind
 

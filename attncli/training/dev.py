@@ -44,6 +44,7 @@ class DevSet:
     together: ClassVar[int] = 64  # sources per batch of the loss
     chunk: ClassVar[int] = 100  # sources decoded between two calls of `report`
     side: ClassVar[int] = 1  # by whose length batches are sorted: 0 source, 1 target
+    limited: ClassVar[bool] = True  # False: a source of any length is usable
 
     def __len__(self) -> int:
         return len(self.references)
@@ -63,10 +64,12 @@ class DevSet:
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources that are too long for the model."""
-        return sum(not self.fits(text, tokenizer, config) for text in self.sources)
+        return self.limited and sum(not self.fits(text, tokenizer, config) for text in self.sources)
 
     def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
         """Return the numbers of the sources that training would not exclude."""
+        if not self.limited:
+            return list(range(len(self)))
         pairs = enumerate(zip(self.sources, self.references, strict=True))
         return [
             n

@@ -29,11 +29,11 @@ from models.core.types import VocabularySizes
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.digests import add_digest, check_digests, write_files
-from models.storage.replay import NAME as REPLAY
 from models.storage.replay import read_replay_bytes
 from models.storage.settings import (
     CARD,
     FORMAT,
+    REPLAY,
     STATISTICAL,
     WEIGHTS,
     Shared,

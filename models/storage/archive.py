@@ -15,8 +15,7 @@ from models.core.errors import InputError, intact
 from models.core.files import read_regular, replacing, write_errors
 from models.core.limits import MODEL_FILE_BYTES
 from models.storage.digests import NAME as SUMS
-from models.storage.replay import NAME as REPLAY
-from models.storage.settings import CARD, STATISTICAL, WEIGHTS, read_settings, task_of
+from models.storage.settings import CARD, REPLAY, STATISTICAL, WEIGHTS, read_settings, task_of
 from models.storage.settings import NAME as CONFIG
 from models.text.tokenizer import LABELS
 
