@@ -114,7 +114,7 @@ class AlignmentEvaluation(Evaluation):
         return self._system(path.name, [row.possible for row in found.rows], found.note)
 
     def _system(self, name: str, links: Iterable[frozenset[Link]], note: str) -> System:
-        found = score_alignments(name, links, self.links.rows)
+        found = score_alignments(links, self.links.rows)
         shares = {"AER": found.error_rate, "precision": found.precision, "recall": found.recall}
         shares["F"] = found.f
         scores = [MetricScore(name, 100 * value) for name, value in shares.items()]

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, NamedTuple, Protocol, Tex
 import typer
 
 from attncli.data.lines import input_chunks
+from attncli.data.named_files import NamedFile
 from attncli.data.streams import check_output, is_compressed, open_input, open_output
 from attncli.render.alignment_writers import FORMATS, format_of
 from attncli.task.panels import AlignedPair, WeightedText
-from attncli.task.runner import Noted, Runner
+from attncli.task.runner import Noted, Result, Runner
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from models.core.errors import ConfigurationError
@@ -280,6 +281,43 @@ def write_lines(
             complete = complete and all(runner.text(each) is not None for each in results)
             progress.finish([each.line for each in results])
     return complete
+
+
+def write_files(
+    runner: Runner[NamedFile, Result],
+    groups: Iterable[Sequence[NamedFile]],
+    output: Path | None,
+    *,
+    weights: bool,
+    show: bool,
+    take: Callable[[list[Result]], Iterable[str]],
+    total: int | None = None,
+    frame: tuple[bytes, bytes] = (b"", b""),
+) -> bool:
+    """Compute, write and report files as they finish; return True if there was no fault.
+
+    take: receives some results; returns further faults. total: number of files, if it is known.
+    frame: what is written before and after all results.
+    """
+    count = failed = 0
+    shown = not runner.options.alone and is_away(output)
+    with (
+        open_output(output) as write,
+        console.progress(runner.doing, total=total, shown=shown) as advance,
+    ):
+        write(frame[0])
+        for results in runner.run(groups, weights=weights):
+            for each in [[one] for one in results] if show else [results]:
+                write(runner.rows(each))
+                if show:
+                    write(runner.heat_map(each[0]).encode("utf-8", "replace"))
+            for fault in [*(one.note for one in results if one.note), *take(results)]:
+                console.warn(fault)
+                failed += 1
+            count += len(results)
+            advance(count, counted(count, runner.unit))
+        write(frame[1])
+    return not failed
 
 
 def _shown(

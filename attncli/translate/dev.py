@@ -90,7 +90,7 @@ class DevTexts(DevSet):
             return None
         plain = replace(model.alignment, extract="argmax")
         links = [found.links for found in align(model, self.pairs, config=plain, scored=False)]
-        return 100 * score_alignments("", links, gold).error_rate
+        return 100 * score_alignments(links, gold).error_rate
 
     def store_head(self, folder: Path, device: str) -> None:
         """Store in a bundle which attention head aligns best on the set."""
