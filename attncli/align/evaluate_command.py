@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from attncli.align.pairs import AlignOptions
-from attncli.data.alignments import UNKNOWN, Index, Lengths, LinkFile, read_links
+from attncli.data.alignments import UNKNOWN, Lengths, LinkFile, read_links
 from attncli.data.corpus import PairLine, read_pairs
 from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
 from attncli.options.settings import SetOption
-from attncli.options.shared import From, To
+from attncli.options.shared import From, GoldIndex, To
 from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import score_alignments
@@ -29,10 +29,6 @@ Files = Annotated[
 ]
 GoldFile = Annotated[
     Path, typer.Option(help="Gold links between words: Pharaoh or NAACL, sure and possible.")
-]
-GoldIndex = Annotated[
-    Index | None,
-    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
 ]
 
 

@@ -17,7 +17,7 @@ from attncli.data import named_files as named
 from attncli.data.streams import check_output, open_input
 from attncli.options import line_streams
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, Nbest, OneModel, Threads
+from attncli.options.shared import Device, Nbest, OneModel, Scores, Show, Threads
 from attncli.terminal import console
 from models.core.errors import ConfigurationError
 
@@ -32,7 +32,6 @@ Images = Annotated[
 Recursive = Annotated[
     bool, typer.Option("--recursive", "-r", help="Caption the images in folders.")
 ]
-Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its caption.")]
 Sidecar = Annotated[
     bool, typer.Option("--sidecar", help="Also write photo.txt beside each photo.jpg.")
 ]
@@ -44,7 +43,6 @@ PictureFile = Annotated[
         "several images: a folder/, a name that contains {name}, or one .html file for all.",
     ),
 ]
-Show = Annotated[bool, typer.Option("--show", help="Draw the attention in the terminal.")]
 Set = Annotated[list[str] | None, SetOption(CaptionOptions, example="search.max_caption=30")]
 
 

@@ -27,12 +27,6 @@ Model = Annotated[
     ),
 ]
 Nbest = Annotated[int, typer.Option("--nbest", "-n", min=1, help="Labels per line.")]
-Scores = Annotated[bool, typer.Option("--scores", help="Put the probability before the label.")]
-Show = Annotated[bool, typer.Option("--show", help="Write each line with its words coloured.")]
-PictureFile = Annotated[
-    Path | None,
-    typer.Option(help="Draw the words on the colour of their weight: .svg, .png, .pdf, .html."),
-]
 Set = Annotated[list[str] | None, SetOption(ClassifyOptions, example="picture.lines=1-20")]
 
 
@@ -44,9 +38,9 @@ def classify(
     output: line_streams.Output = None,
     format: Annotated[RowFormat, typer.Option(help="How to write the labels.")] = "text",
     nbest: Nbest = 1,
-    with_scores: Scores = False,
-    show: Show = False,
-    picture: PictureFile = None,
+    with_scores: shared.Scores = False,
+    show: shared.Show = False,
+    picture: shared.PictureFile = None,
     device: shared.Device = "auto",
     threads: shared.Threads = 0,
     set: Set = None,

@@ -18,6 +18,7 @@ from attncli.jobs.installed import Listed, Packing, listed
 from attncli.jobs.models import Entry, Shown
 from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption
+from attncli.options.shared import Json
 from attncli.render.rows import columns, size, wrapped
 from attncli.terminal import console
 from attncli.terminal.messages import current_screen
@@ -47,7 +48,6 @@ Name = Annotated[
     typer.Argument(help="A model's name or folder, a preset, a part, or a kind of parts (scores)."),
 ]
 Set = Annotated[list[str] | None, SetOption(RunConfig, example="tokenizer.size=8000")]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
 
 
 def list_models(*, json: Json = False) -> None:

@@ -52,16 +52,6 @@ Word = Annotated[
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option("--format", help="How to write explanations.")
 ]
-Show = Annotated[
-    bool, typer.Option("--show", help="Draw in the colours of the terminal; of an image, each map.")
-]
-PictureFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Also draw heat maps into a file: .svg, .png, .pdf or .html; of an image: .png, "
-        ".svg, .pdf, .html or .npz."
-    ),
-]
 Set = Annotated[list[str] | None, SetOption(ExplainedOptions, example="picture.lines=1-20")]
 
 
@@ -76,8 +66,8 @@ def explain(
     input: line_streams.Input = None,
     output: line_streams.Output = None,
     format: Format = "text",
-    show: Show = False,
-    picture: PictureFile = None,
+    show: shared.Show = False,
+    picture: shared.PictureFile = None,
     device: shared.Device = "auto",
     threads: shared.Threads = 0,
     set: Set = None,

@@ -22,7 +22,7 @@ from attncli.data.named_files import NamedFile, find_images, open_images
 from attncli.data.streams import check_output, open_output, write_stdout
 from attncli.jobs.loading import model_names
 from attncli.options.settings import Options
-from attncli.options.shared import MODEL, Device, Threads
+from attncli.options.shared import MODEL, Device, Json, Threads
 from attncli.render.plots import check_picture
 from attncli.render.rows import scores_as_json, scores_as_text
 from attncli.scoring.score import System
@@ -54,7 +54,6 @@ Save = Annotated[
     Path | None,
     typer.Option(help="Write the outputs of the model to this file; {model} is its name."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
 Command = TypeVar("Command", bound="type[Evaluation]")
 
 

@@ -69,6 +69,22 @@ Beam = Annotated[
     int | None, typer.Option("--beam", "-b", help="Beam size: hypotheses kept at each step.")
 ]
 Nbest = Annotated[int | None, typer.Option("--nbest", "-n", help="Outputs per input.")]
+Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its output.")]
+Show = Annotated[
+    bool, typer.Option("--show", help="Draw the attention in the terminal, below each output.")
+]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Draw the attention of the outputs into a file: .svg, .png, .pdf, .html; of words "
+        "with words, or of an image, also .npz."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
+GoldIndex = Annotated[
+    Literal["0", "1"] | None,
+    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
+]
 
 
 @dataclass(frozen=True)

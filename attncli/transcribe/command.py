@@ -12,7 +12,7 @@ from attncli.data.named_files import RECORDINGS, is_alone, listed_images, named_
 from attncli.data.streams import check_output
 from attncli.options.line_streams import Output, check_shown, write_files
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, OneModel, Threads
+from attncli.options.shared import Device, OneModel, Show, Threads
 from attncli.terminal import console
 from attncli.transcribe.options import TranscribeOptions
 from models.core.errors import ModelError
@@ -45,7 +45,6 @@ Channels = Annotated[
     bool, typer.Option("--channels", help="Transcribe each channel (speaker) by itself.")
 ]
 Align = Annotated[bool, typer.Option("--align", help="Add the times of the words.")]
-Show = Annotated[bool, typer.Option("--show", help="Draw the attention over time in the terminal.")]
 PictureFile = Annotated[
     str | None,
     typer.Option(
