@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -106,14 +105,15 @@ def explain(
     from attncli.explain.runner import ExplainedLine, ExplainRunner, file_lines
     from attncli.render.image_attention import writer_of
 
-    def draw(results: list[ExplainedLine]) -> Iterator[str]:
+    def draw(results: list[ExplainedLine]) -> list[str]:
         """Write the maps of an image; there is nothing to remark."""
-        for maps in (one.maps for one in results if one.maps and picture):
-            if results[0].line.number > 1:
-                raise ModelError(f"--picture {picture} for several images", "one image")
-            with open_output(picture) as write:
-                write(writer_of(picture)(maps))
-        yield from ()
+        for maps in (one.maps for one in results):
+            if maps and picture:
+                if results[0].line.number > 1:
+                    raise ModelError(f"--picture {picture} for several images", "one image")
+                with open_output(picture) as write:
+                    write(writer_of(picture)(maps))
+        return []
 
     if is_image and picture:
         writer_of(picture)

@@ -29,6 +29,7 @@ from attncli.terminal.messages import GROUND, LETTER, Screen, colour_code, fitte
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 
@@ -44,7 +45,6 @@ def draw_maps(attention: AttentionMaps, *, kind: str = "png") -> bytes:
     """
     import matplotlib
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
     from attncli.render.figures import fonts, label_of, saved
 
@@ -67,17 +67,19 @@ def draw_maps(attention: AttentionMaps, *, kind: str = "png") -> bytes:
         panels[0].imshow(attention.image.resize((PANEL_SIDE, PANEL_SIDE)))
         figure.suptitle(textwrap.fill(label_of(attention.caption), line), fontsize="large")
         note = label_of(f"{Path(attention.name).name}   {explained(attention)}")
-        greys = [str(DARK + (1 - DARK) * share) for share in SHARES]
-        patches = [Patch(facecolor=grey, edgecolor="#6a6a6a") for grey in greys]
-        labels = ["weight 0", *[""] * (len(SHARES) - 2), "largest of the word"]
-        figure.legend(
-            *(patches, labels),
-            loc="outside lower center",
-            ncols=len(SHARES),
-            title=textwrap.fill(note, line),
-            frameon=False,
-        )
+        _scale(figure, textwrap.fill(note, line))
         return saved(figure, kind)
+
+
+def _scale(figure: Figure, note: str) -> None:
+    """Draw the brightness of a white image by weight, from 0 to the largest of the word."""
+    from matplotlib.patches import Patch
+
+    greys = [str(DARK + (1 - DARK) * share) for share in SHARES]
+    patches = [Patch(facecolor=grey, edgecolor="#6a6a6a") for grey in greys]
+    labels = ["weight 0", *[""] * (len(SHARES) - 2), "largest of the word"]
+    place = {"loc": "outside lower center", "ncols": len(SHARES), "frameon": False}
+    figure.legend(patches, labels, title=note, **place)
 
 
 SIDE = 384  # pixels of an image on the page

@@ -153,7 +153,9 @@ def _write_lines(
     source: BinaryIO,
     output: Path | None,
     drawing: line_streams.Drawing,
-    **shown: bool,
+    *,
+    weights: bool,
+    show: bool,
 ) -> bool:
     """Translate and write the lines of a stream; return True if all could be translated."""
     report, picture = OutputReport(), line_streams.Picture(drawing)
@@ -163,7 +165,9 @@ def _write_lines(
             yield f"the head of a mail is translated as text; {UNREAD['.eml']}"
         yield from report.messages(results)
 
-    complete = line_streams.write_lines(runner, source, output, picture, remarks=remarks, **shown)
+    complete = line_streams.write_lines(
+        runner, source, output, picture, weights=weights, show=show, remarks=remarks
+    )
     for message in report.totals(above=REPORTED):
         console.warn(message)
     if remark := report.copied():
