@@ -11,6 +11,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_type_hints
@@ -27,12 +28,13 @@ from attncli.render.plots import check_picture
 from attncli.render.rows import scores_as_json, scores_as_text
 from attncli.scoring.score import System
 from attncli.task.runner import AnyRunner
-from attncli.task.table import find_runner
+from attncli.task.table import TASKS, find_runner
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted, one_line
-from models.core.errors import ModelError
+from models.core.errors import ModelError, NotFoundError
 from models.search.batching import windows
-from models.storage.installed import default_model
+from models.storage.installed import default_model, find_model
+from models.storage.settings import task_of
 from models.text.normalise import nfc
 
 MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
@@ -135,6 +137,8 @@ class Evaluation(ABC):
         if plot:
             check_picture(plot)
             check_output(plot)
+        for folder in folders:
+            self._check_task(folder)
         self.read(folders)
         others = [self.of_file(path) for path in self.hypotheses or ()]  # before torch is imported
         names = zip(model_names(folders), folders, strict=True) if folders else ()
@@ -155,6 +159,16 @@ class Evaluation(ABC):
             return self.model or []
         named = os.environ.get(MODEL, "") if self.task != "classify" else ""
         return [*map(Path, filter(None, named.split(os.pathsep)))] or [default_model(self.task)]
+
+    def _check_task(self, folder: Path) -> None:
+        """Raise ModelError for a model of another task, and name its evaluation."""
+        with suppress(NotFoundError):  # which is reported when it is opened
+            folder = find_model(folder)
+        task, wanted = task_of(folder), find_runner(self.task).shipped
+        if task not in ("", wanted):
+            hints = [f"use `attn {n}`" for n in TASKS[task].commands if n.startswith("evaluate")]
+            found, expected = (f"a model for `attn {one}`" for one in (task, wanted))
+            raise ModelError(f"{folder} is {found}", expected, *hints)
 
     def _outputs(self, name: str, folder: Path) -> System:
         """Compute and save the outputs of a model, before the next one is opened."""

@@ -73,6 +73,7 @@ MISTAKES = [  # words, exit status, what the message says
     ("evaluate -m a --plot x.gif x.en x.de", 1, "a name ending in .png, .svg, .pdf"),
     ("evaluate -m a --plot none/x.png x.en x.de", 1, "cannot write none/x.png: no folder none"),
     ("evaluate -m a --save none/x x.en x.de", 1, "cannot write none/x: no folder none"),
+    ("evaluate -m {label} x.en x.de", 1, "use `attn evaluate labels`"),
     (f"{SCORED} -m x", 2, "'--images': a model needs them"),
     (f"{SCORED} captions.tsv --hypotheses x", 2, "unexpected extra argument"),
     ("evaluate captions --images x -m x", 2, "missing argument"),
