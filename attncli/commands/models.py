@@ -14,7 +14,7 @@ import typer
 from attncli.data.streams import as_json, write_stdout
 from attncli.jobs import installed as packages
 from attncli.jobs import models as zoo
-from attncli.jobs.installed import Listed, Packing, listed
+from attncli.jobs.installed import Packing, listed
 from attncli.jobs.models import Entry, Shown
 from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption
@@ -108,7 +108,7 @@ def _for_terminal(table: str) -> str:
     return wrapped(table, current_screen().width) if is_terminal else table
 
 
-def _models(found: list[Listed]) -> str:
+def _models(found: list[tuple[Installed, Facts | None]]) -> str:
     """Return the table of models on disk, and a blank line; nothing if there are none."""
     if not found:
         return ""

@@ -52,13 +52,6 @@ class Packing(NamedTuple):
     about: About = About()  # facts that replace those of the model
 
 
-class Listed(NamedTuple):
-    """A model on disk and the facts about it; None if it is damaged."""
-
-    model: Installed
-    facts: Facts | None
-
-
 def pack(model: Path, target: Path, packing: Packing) -> Packed:
     """Write a model as a file NAME.zip or a folder; raise ModelError if that exists."""
     source = find_model(model)
@@ -141,13 +134,13 @@ def verify(folder: Path) -> str:
     return "" if digests else "no digests"
 
 
-def listed() -> Iterator[Listed]:
-    """Yield the models in every place, with the facts about them."""
+def listed() -> Iterator[tuple[Installed, Facts | None]]:
+    """Yield the models in every place, with the facts about them; None: they are damaged."""
     for model in installed():
         try:
-            yield Listed(model, read_facts(model.folder))
+            yield model, read_facts(model.folder)
         except ModelError:
-            yield Listed(model, None)
+            yield model, None
 
 
 def _save(source: Path, folder: Path, packing: Packing) -> None:

@@ -78,8 +78,9 @@ def _scale(figure: Figure, note: str) -> None:
     greys = [str(DARK + (1 - DARK) * share) for share in SHARES]
     patches = [Patch(facecolor=grey, edgecolor="#6a6a6a") for grey in greys]
     labels = ["weight 0", *[""] * (len(SHARES) - 2), "largest of the word"]
-    place = {"loc": "outside lower center", "ncols": len(SHARES), "frameon": False}
-    figure.legend(patches, labels, title=note, **place)
+    figure.legend(
+        patches, labels, loc="outside lower center", ncols=len(SHARES), title=note, frameon=False
+    )
 
 
 SIDE = 384  # pixels of an image on the page
