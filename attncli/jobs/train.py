@@ -80,7 +80,8 @@ def train(
     everything saved.
     """
     folder, home = RunFolder(path), torch.device(device)
-    check_new(config.start_from, path)
+    if config.start_from and Path(config.start_from).resolve() == path.resolve():
+        raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
     check_buildable(config)
     with locked(path):
         config = replace(config, train=with_stored_choices(folder, config.train))
@@ -118,12 +119,6 @@ def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None
     for _ in fit(state, data.examples, score, config.train, dtype, reward, processes=group):
         if group.first(False):
             return
-
-
-def check_new(start_from: str, path: Path) -> None:
-    """Raise ModelError for a run that is its own initial model."""
-    if start_from and Path(start_from).resolve() == path.resolve():
-        raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
 
 
 def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished | None]:

@@ -36,9 +36,7 @@ from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
     from attncli.align.pairs import Aligner
-    from attncli.faithful.spans import TokenWeights
     from attncli.task.panels import AlignedPair
-    from models.core.types import Translation
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
 
@@ -121,11 +119,12 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         options = self.options
         if self.model.inputs:  # a row is not text
             options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
+        has_tags = options.keep_tags or options.document
         translated = partial(
             translate_lines,
             translator=self.model,
             options=options,
-            aligner=self._token_weights if options.keep_tags or options.document else None,
+            aligner=(lambda found: token_weights(self.in_torch[0], found)) if has_tags else None,
             languages=self.languages,
             on_batch=self.on_batch,
         )
@@ -209,6 +208,3 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             aligner_of(model, own, name=name, model=title, heads=heads, max_batch_tokens=size)
             for name, title, model in zip(names, titles, self.in_torch, strict=True)
         ]
-
-    def _token_weights(self, translations: list[Translation]) -> list[TokenWeights]:
-        return token_weights(self.in_torch[0], translations)
