@@ -187,7 +187,7 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
         return [f"pair {result.number} is {result.note}; not aligned"] if result.note else []
 
 
-def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: Any) -> Aligner:
+def aligner_of(translator: Translator, overrides: Mapping[str, object], **options: Any) -> Aligner:
     """Return an aligner with the settings saved in the model; overrides replace them."""
     return Aligner(translator, merged(translator.alignment, overrides), **options)
 

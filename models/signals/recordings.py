@@ -127,7 +127,7 @@ def header(source: Path | bytes, name: str = "") -> SoundFile:
         return file
 
 
-def channels_of(samples: Any) -> NDArray[Any]:
+def channels_of(samples: Any) -> np.ndarray:
     """Return the samples (N, channels) of an array of one or several channels, from -1 to 1."""
     values = np.asarray(samples.detach().cpu() if hasattr(samples, "detach") else samples)
     if values.ndim not in (1, 2) or values.dtype.kind not in "iuf":

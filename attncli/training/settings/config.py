@@ -129,7 +129,7 @@ def data_class(family: str) -> type[DataConfig]:
 class TrainConfig:
     """Optimiser, schedule, evaluation and checkpoints of a training run."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {
+    REMOVED: ClassVar[Mapping[str, object]] = {
         **{"divergence": 3.0, "self_critical_from": 1, "patience_metrics": ()}
     }
 
@@ -271,7 +271,7 @@ class TrainConfig:
     )
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
 
-    def upgraded(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def upgraded(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """Return settings of 1.0, where a second one told if there is self-critical training."""
         begins = str(values.get("self_critical_from", ""))
         if begins not in ("0", "1"):
@@ -309,7 +309,7 @@ class RunConfig:
         return [cls(data=resolve_name(place).table()) for place in TRAINING.values()]
 
 
-def read_run_config(values: Mapping[str, Any]) -> RunConfig:
+def read_run_config(values: Mapping[str, object]) -> RunConfig:
     """Return the settings of a run from the tables of its file."""
     model, usual = values.get("model"), RunConfig()
     family = model.get("family") if isinstance(model, Mapping) else None
