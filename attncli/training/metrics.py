@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from attncli.scoring.caption_metrics import rouge_l
 from attncli.scoring.sequences import error_rate
 from attncli.scoring.translations import Scoring, sacrebleu_tokens
 from attncli.scoring.translations import metrics as sacrebleu_metrics
-from attncli.training.interfaces import Report, Scores
+from attncli.training.interfaces import METRICS, Report, Scores
 from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 
@@ -19,30 +19,6 @@ if TYPE_CHECKING:
     from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
-
-
-class Metric(NamedTuple):
-    """A metric of early stopping."""
-
-    label: str
-    digits: int = 2
-    lower_is_better: bool = False
-
-
-METRICS = {
-    "bleu": Metric("BLEU"),
-    "exact": Metric("exact match"),
-    "error_rate": Metric("token error rate", lower_is_better=True),
-    "rouge_l": Metric("ROUGE-L"),
-    "chrf": Metric("chrF"),
-    "ter": Metric("TER", lower_is_better=True),
-    "cider": Metric("CIDEr", digits=3),
-    "accuracy": Metric("accuracy"),
-    "macro_f1": Metric("macro F1"),
-    "wer": Metric("WER", lower_is_better=True),
-    "cer": Metric("CER", lower_is_better=True),
-    "loss": Metric("loss", digits=3, lower_is_better=True),
-}
 
 
 def metric_scores(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from attncli.scoring.score import BleuTokenizer
 from attncli.task.table import TRAINING
+from attncli.training.interfaces import METRICS
 from attncli.training.settings.loggers import LOGGERS
 from models.core.config import MAX_SEED, AttentionLossConfig, ModelConfig
 from models.core.registry import DEFAULT_SOURCE, source_name
@@ -204,10 +205,7 @@ class TrainConfig:
         "(labels), wer or cer (error rates of transcripts in words or characters); or loss; auto: "
         "accuracy of labels, wer of transcripts, exact if most dev targets have at most 3 words, "
         "otherwise bleu",
-        choices=(
-            *("auto", "bleu", "exact", "error_rate", "rouge_l", "chrf", "ter", "cider"),
-            *("accuracy", "macro_f1", "wer", "cer", "loss"),
-        ),
+        choices=("auto", *METRICS),
     )
     bleu_tokenizer: str = option(
         "13a",
