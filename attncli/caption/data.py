@@ -157,7 +157,6 @@ def prepare(
     progress: Progress,
 ) -> None:
     """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
-    data = source.data
     hashes, missing = locate(captions, files, progress)
     faults = files.add({key: name for name, key in hashes.items()}, progress)
     broken = {name: faults[key] for name, key in hashes.items() if key in faults}
@@ -165,6 +164,25 @@ def prepare(
     train = [image for image in captions.train if image.image in usable]
     if not train:
         raise ModelError(f"no image can be decoded ({abridged(broken.values())})", "images")
+    dropped = write_captions(source, train, files.stores[-1].slots, folder, progress)
+    manifest = Manifest(
+        {image.image: usable[image.image] for image in train},
+        {image.image: usable[image.image] for image in captions.dev if image.image in usable},
+        missing,
+        broken,
+        *dropped,
+    )
+    write_made(folder, manifest._asdict())
+
+
+def write_captions(
+    source: ImageTraining, train: list[Captioned], cells: int, folder: Path, progress: Progress
+) -> Dropped:
+    """Learn a vocabulary; write token ids, image indices and links; count what is left out.
+
+    cells: of an image.
+    """
+    data = source.data
     texts = [styled(text, data.caption_style) for image in train for text in image.captions]
 
     def learn(part: Path, *sampled: list[str]) -> Tokenizer:
@@ -178,7 +196,6 @@ def prepare(
             links = read_regions(data.regions, read_captions(data.captions, part="train"))
             words = chain.from_iterable(links[image.image] for image in train)
             rows = compress(zip(words, map(tokenizer.encode_target, texts), strict=True), kept)
-            cells = files.stores[-1].slots
             write_links(part, (cell_links(own, cells, ids, tokenizer) for own, ids in rows))
 
     table = PairTable(
@@ -186,14 +203,7 @@ def prepare(
     )
     seed = source.train.seed
     [dropped] = write_tables([table], folder, seed, progress, learn=learn, finish=finish)
-    manifest = Manifest(
-        {image.image: usable[image.image] for image in train},
-        {image.image: usable[image.image] for image in captions.dev if image.image in usable},
-        missing,
-        broken,
-        *dropped,
-    )
-    write_made(folder, manifest._asdict())
+    return dropped
 
 
 def read_regions(path: str, captions: Sequence[Captioned]) -> dict[str, list[WordLinks]]:

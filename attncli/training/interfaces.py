@@ -205,7 +205,7 @@ class Optimiser(Protocol):
     state: Any  # by parameter: its tensors by name
     defaults: dict[str, Any]
 
-    def step(self) -> Any:
+    def step(self) -> object:
         """Update every parameter."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:
