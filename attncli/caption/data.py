@@ -11,9 +11,9 @@ share them (features.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain, compress, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -21,14 +21,14 @@ from typing import NamedTuple
 import numpy as np
 
 from attncli.caption.dev import DevCaptions
-from attncli.caption.features import Broken, FeatureStore, add_missing, feature_stores
+from attncli.caption.features import FeatureStore, ImageFiles, feature_stores
 from attncli.caption.self_critical import SelfCritical
 from attncli.caption.source import ImageTraining
 from attncli.data.alignments import WordLinks, cell_links, read_word_links
 from attncli.data.captions import Captioned, read_captions, styled
 from attncli.data.corpus import held_out
 from attncli.data.examples import Table
-from attncli.data.named_files import ImageIndex, content_hash, open_images
+from attncli.data.named_files import content_hash
 from attncli.data.tokens import Dropped, read_links, read_side, write_links
 from attncli.terminal.messages import abridged, counted
 from attncli.training.configuration import start_advice
@@ -45,7 +45,7 @@ from attncli.training.prepared import (
     write_vocabulary,
 )
 from attncli.training.settings.config import TrainConfig
-from models.core.errors import ModelError
+from models.core.errors import ModelError, NotFoundError
 from models.text.tokenizer import Tokenizer
 
 
@@ -77,12 +77,11 @@ def load(source: ImageTraining, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
     data, train, place = source.data, source.train, folder / "data"
     stores = feature_stores(source.model, data.features, train, source.start_from)
-    captions = read_parts(source, place)
-    prepare_folder(place, lambda part: prepare(source, captions, stores, part, progress))
+    files, captions = ImageFiles(data.images, stores), read_parts(source, place)
+    prepare_folder(place, lambda part: prepare(source, captions, files, part, progress))
     manifest, tokenizer = Manifest.read(place), Tokenizer.read(place)
-    hashes = {**manifest.train, **manifest.dev}
-    broken = compute_features(stores, data.images, hashes, progress)
-    if broken:
+    names = {key: name for name, key in (*manifest.train.items(), *manifest.dev.items())}
+    if broken := files.add(names, progress):
         raise ModelError(abridged(broken.values()), "the images that the run started with")
     with reading(f"the prepared captions in {place} are"):
         images = np.load(place / "pictures.npy", allow_pickle=False)
@@ -153,19 +152,37 @@ def read_parts(source: ImageTraining, place: Path) -> Captions:
 def prepare(
     source: ImageTraining,
     captions: Captions,
-    stores: Sequence[FeatureStore],
+    files: ImageFiles,
     folder: Path,
     progress: Progress,
 ) -> None:
     """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
-    data = source.data
-    hashes, missing = locate(captions, open_images(data.images), progress)
-    faults = compute_features(stores, data.images, hashes, progress)
+    hashes, missing = locate(captions, files, progress)
+    faults = files.add({key: name for name, key in hashes.items()}, progress)
     broken = {name: faults[key] for name, key in hashes.items() if key in faults}
     usable = {name: key for name, key in hashes.items() if name not in broken}
     train = [image for image in captions.train if image.image in usable]
     if not train:
         raise ModelError(f"no image can be decoded ({abridged(broken.values())})", "images")
+    dropped = write_captions(source, train, files.stores[-1].slots, folder, progress)
+    manifest = Manifest(
+        {image.image: usable[image.image] for image in train},
+        {image.image: usable[image.image] for image in captions.dev if image.image in usable},
+        missing,
+        broken,
+        *dropped,
+    )
+    write_made(folder, manifest._asdict())
+
+
+def write_captions(
+    source: ImageTraining, train: list[Captioned], cells: int, folder: Path, progress: Progress
+) -> Dropped:
+    """Learn a vocabulary; write token ids, image indices and links; count what is left out.
+
+    cells: of an image.
+    """
+    data = source.data
     texts = [styled(text, data.caption_style) for image in train for text in image.captions]
 
     def learn(part: Path, *sampled: list[str]) -> Tokenizer:
@@ -179,7 +196,6 @@ def prepare(
             links = read_regions(data.regions, read_captions(data.captions, part="train"))
             words = chain.from_iterable(links[image.image] for image in train)
             rows = compress(zip(words, map(tokenizer.encode_target, texts), strict=True), kept)
-            cells = stores[-1].slots
             write_links(part, (cell_links(own, cells, ids, tokenizer) for own, ids in rows))
 
     table = PairTable(
@@ -187,14 +203,7 @@ def prepare(
     )
     seed = source.train.seed
     [dropped] = write_tables([table], folder, seed, progress, learn=learn, finish=finish)
-    manifest = Manifest(
-        {image.image: usable[image.image] for image in train},
-        {image.image: usable[image.image] for image in captions.dev if image.image in usable},
-        missing,
-        broken,
-        *dropped,
-    )
-    write_made(folder, manifest._asdict())
+    return dropped
 
 
 def read_regions(path: str, captions: Sequence[Captioned]) -> dict[str, list[WordLinks]]:
@@ -205,7 +214,7 @@ def read_regions(path: str, captions: Sequence[Captioned]) -> dict[str, list[Wor
 
 
 def locate(
-    captions: Captions, images: ImageIndex, progress: Progress
+    captions: Captions, files: ImageFiles, progress: Progress
 ) -> tuple[dict[str, str], list[str]]:
     """Return the content hash of each captioned image by name, and the names without an image."""
     names = list(dict.fromkeys(image.image for part in captions for image in part))
@@ -213,41 +222,18 @@ def locate(
     for number, name in enumerate(names):
         if number % 100 == 0:
             progress("reading images", number, len(names))
-        if place := images.find(name):
-            hashes[name] = content_hash(place.read())
-        else:
+        try:
+            hashes[name] = content_hash(files.read(name))
+        except NotFoundError:
             missing.append(name)
     if not hashes:
         raise ModelError(
-            f"none of the {len(names):,} captioned images is in {images.path}, "
+            f"none of the {len(names):,} captioned images is in {files.path}, "
             f"among them {missing[0]}",
             "the images that the captions name",
             "check --images",
         )
     return hashes, missing
-
-
-def compute_features(
-    stores: Sequence[FeatureStore], path: str, hashes: Mapping[str, str], progress: Progress
-) -> Broken:
-    """Add rows for the images, given as name: content hash; return those that cannot be decoded.
-
-    path: folder or TAR file of the images.
-    """
-    names = {key: name for name, key in hashes.items()}
-    images = cache(lambda: open_images(path))  # opened only if a row is missing
-
-    def read(key: str) -> bytes:
-        place = images().find(names[key])
-        content = place.read() if place else b""
-        if content_hash(content) != key:
-            raise ModelError(f"{names[key]} changed or was removed since the run started")
-        return content
-
-    broken = Broken()
-    for store in stores:
-        broken |= add_missing(store, names, read, progress)
-    return broken
 
 
 def dev_set(
@@ -275,9 +261,9 @@ def test_set(
     """
     data, captions = source.data, read_captions(files[0], part="test")
     store = feature_stores(source.model, data.features, source.train, source.start_from)[-1]
-    hashes, _ = locate(Captions([], captions), open_images(data.images), progress)
-    broken = compute_features([store], data.images, hashes, progress)
-    if broken:
+    images = ImageFiles(data.images, [store])
+    hashes, _ = locate(Captions([], captions), images, progress)
+    if broken := images.add({key: name for name, key in hashes.items()}, progress):
         raise ModelError(f"images of the test set: {abridged(broken.values())}", "each of them")
     return dev_set(source, captions, hashes, store)
 

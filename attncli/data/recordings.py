@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def read_transcripts(path: Path | str) -> list[Transcribed]:
 class AugmentConfig:
     """Changes of the sound in training."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {"gain": 0.0}
+    REMOVED: ClassVar[Mapping[str, object]] = {"gain": 0.0}
 
     join: str = option(
         "1",

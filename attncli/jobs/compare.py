@@ -22,7 +22,7 @@ from attncli.jobs.train import StopRequested, dry_run, fingerprints, stoppable, 
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.scoring.score import MetricScore
-from attncli.training.dev import DevSet
+from attncli.training.dev import DevSet, evaluate
 from attncli.training.estimate import Estimate, RunTime
 from attncli.training.fit import can_continue
 from attncli.training.folder import (
@@ -35,7 +35,6 @@ from attncli.training.folder import (
 )
 from attncli.training.initial import check_buildable
 from attncli.training.interfaces import Progress, RunEvent, Started
-from attncli.training.metrics import evaluate
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import TestFiles, comparison_of, source_of_run
 from attncli.training.state import finished_run, read_counters, read_progress

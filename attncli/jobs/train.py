@@ -11,7 +11,7 @@ import torch
 
 from attncli.training import estimate
 from attncli.training.configuration import weights_hash
-from attncli.training.dev import DevSet
+from attncli.training.dev import DevSet, evaluate
 from attncli.training.fit import Evaluate, can_continue, fit
 from attncli.training.folder import (
     START,
@@ -39,7 +39,6 @@ from attncli.training.interfaces import (
     Stepped,
 )
 from attncli.training.log import add_update, interval_record
-from attncli.training.metrics import evaluate
 from attncli.training.precision import DTYPES, chosen_precision, limit_kernel_caches
 from attncli.training.processes import ALONE, Processes, ProcessLost
 from attncli.training.retention import compared, is_compared

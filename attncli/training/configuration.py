@@ -24,7 +24,7 @@ ENCODER = "model.image.encoder="
 
 
 def run_config(
-    preset: str, values: Mapping[str, Any] | None = None, assignments: Iterable[str] = ()
+    preset: str, values: Mapping[str, object] | None = None, assignments: Iterable[str] = ()
 ) -> RunConfig:
     """Return the settings of a run; later sources override earlier ones.
 
@@ -47,7 +47,7 @@ def run_config(
     return config
 
 
-def data_names(values: Mapping[str, Any], assignments: Iterable[str]) -> list[str]:
+def data_names(values: Mapping[str, object], assignments: Iterable[str]) -> list[str]:
     """Return the names of the settings of [data] in tables of a TOML file and assignments."""
     table = values.get("data", {})
     places = [text.partition("=")[0].strip() for text in assignments]
@@ -55,7 +55,7 @@ def data_names(values: Mapping[str, Any], assignments: Iterable[str]) -> list[st
     return [*(table if isinstance(table, Mapping) else ()), *own]
 
 
-def image_settings(preset: str, values: Mapping[str, Any]) -> ImageConfig:
+def image_settings(preset: str, values: Mapping[str, object]) -> ImageConfig:
     """Return the settings of the image network in a preset and the tables of a TOML file."""
     config = merged(RunConfig(preset=preset), {"model": find_preset(preset).model})
     return merged(config, {"model": values.get("model", {})}).model.image

@@ -84,7 +84,7 @@ def read_made(folder: Path) -> Any:
     return parse_json((folder / "made.json").read_text("utf-8"))
 
 
-def write_made(folder: Path, content: Any) -> None:
+def write_made(folder: Path, content: object) -> None:
     """Write `made.json`."""
     write_text(folder / "made.json", json.dumps(content, ensure_ascii=False))
 

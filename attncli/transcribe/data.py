@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,17 +100,42 @@ def load(source: AudioTraining, folder: Path, progress: Progress) -> Data:
 
 def prepare(source: AudioTraining, folder: Path, progress: Progress) -> None:
     """Read the recordings, learn a vocabulary and measure the features."""
-    data, rate = source.data, source.model.audio.rate
+    data = source.data
     train = read_transcripts(data.transcripts)
     dev = read_transcripts(data.dev_transcripts) if data.dev_transcripts else []
     if not dev:
         held = held_out(((row.audio, row.text) for row in train), data.dev_share)
         dev = [row for row in train if row.audio in held]
         train = [row for row in train if row.audio not in held]
+    made = read_sounds(source, {"train": train, "dev": dev}, folder, progress)
+    if not made["train"]:
+        fault = next(iter(notes(made["faults"], made["lost"])), "no text")
+        raise ModelError(
+            f"no usable recording in {data.audio} ({fault})", "the files that the table names"
+        )
+    texts = [row.text for row in made["train"]]
+    tokenizer = write_vocabulary(
+        folder, source, lambda: learn_side(texts, source.tokenizer), progress
+    )
+    made["empty"] = sum(not row.text for row in train)
+    examples = examples_of(source, *stored(folder, "train", made), data.augment, tokenizer)
+    progress("measuring features", 0, 0)
+    made["mean"], made["deviation"] = (part.tolist() for part in examples.statistics())
+    write_made(folder, made)
+
+
+def read_sounds(
+    source: AudioTraining,
+    parts: Mapping[str, Sequence[Transcribed]],
+    folder: Path,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Write the samples of recordings; return the rows of those that are read, and the faults."""
+    data, rate = source.data, source.model.audio.rate
     made: dict[str, Any] = {"train": [], "dev": [], "faults": [], "lost": [], "long": 0}
-    index, total = open_images(data.audio), len(train) + len(dev)
+    index, total = open_images(data.audio), sum(map(len, parts.values()))
     shown = iter(range(total))
-    for part, rows in (("train", train), ("dev", dev)):
+    for part, rows in parts.items():
         writer = SideWriter(folder, part, np.dtype("<i2"), "samples.bin")
         for row in rows:
             progress("reading recordings", next(shown), total)
@@ -128,20 +153,7 @@ def prepare(source: AudioTraining, folder: Path, progress: Progress) -> None:
                 writer.add([(sound.clip(-1, 1) * FULL).round().astype("<i2")])
                 made[part].append(row)
         writer.close()
-    if not made["train"]:
-        fault = next(iter(notes(made["faults"], made["lost"])), "no text")
-        raise ModelError(
-            f"no usable recording in {data.audio} ({fault})", "the files that the table names"
-        )
-    texts = [row.text for row in made["train"]]
-    tokenizer = write_vocabulary(
-        folder, source, lambda: learn_side(texts, source.tokenizer), progress
-    )
-    made["empty"] = sum(not row.text for row in train)
-    examples = examples_of(source, *stored(folder, "train", made), data.augment, tokenizer)
-    progress("measuring features", 0, 0)
-    made["mean"], made["deviation"] = (part.tolist() for part in examples.statistics())
-    write_made(folder, made)
+    return made
 
 
 def stored(folder: Path, part: str, made: Any) -> tuple[SoundSamples, list[Transcribed]]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class AudioTraining(TrainingSource):
     )
 
     @classmethod
-    def preset_for(cls, data: Mapping[str, Any]) -> str:
+    def preset_for(cls, data: Mapping[str, object]) -> str:
         """Return the default preset; that for demonstrations for fewer than FEW recordings."""
         with suppress(ModelError):  # of a table that cannot be read; the run reports it
             if AudioData(transcripts=str(data.get("transcripts", ""))).count(FEW) < FEW:

@@ -288,7 +288,7 @@ def token_pairs(
     return texts, [[*map(str, one.ids)] for _, one in cut]
 
 
-def _options(width: int) -> dict[str, Any]:
+def _options(width: int) -> dict[str, object]:
     """Return the options of a search with a beam of `width` that returns log-probabilities."""
     patience = 1.0 if width == 1 else PATIENCE
     return {

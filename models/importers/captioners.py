@@ -42,6 +42,12 @@ CAPTION = {  # of the search; 0: the default
     "length_penalty": Rule(float, 1.0, -100, 100),
 }
 SPECIAL = rules("id?: pad_token_id decoder_start_token_id eos_token_id")  # null: of the other file
+GPT2 = (
+    "size: n_embd>embedding n_head>heads",
+    "layers: n_layer>decoder_layers",
+    "slots: n_positions>max_source",
+    "epsilon: layer_norm_epsilon>norm_epsilon",
+)
 PIXELS = rules(
     "false: do_center_crop",
     resample=Rule(RESAMPLE, 2),
@@ -210,10 +216,7 @@ class VitGpt2(VitCaptioner):
     schema = {
         "encoder": {**VISION, "model_type": Rule(("vit", "deit"))},
         "decoder": rules(
-            "size: n_embd>embedding n_head>heads",
-            "layers: n_layer>decoder_layers",
-            "slots: n_positions>max_source",
-            "epsilon: layer_norm_epsilon>norm_epsilon",
+            *GPT2,
             "false: scale_attn_by_inverse_layer_idx",
             "true: scale_attn_weights tie_word_embeddings",
             "id: vocab_size eos_token_id",

@@ -114,7 +114,7 @@ class About(NamedTuple):
             return "research"
         return "any" if FREE.match(self.licence) else "unknown"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the facts that are given, for config.json."""
         facts = {**self._asdict(), "languages": list(self.languages)}
         return {name: value for name, value in facts.items() if value}

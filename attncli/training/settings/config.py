@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from attncli.scoring.score import BleuTokenizer
 from attncli.task.table import TRAINING
+from attncli.training.interfaces import METRICS
 from attncli.training.settings.loggers import LOGGERS
 from models.core.config import MAX_SEED, AttentionLossConfig, ModelConfig
 from models.core.registry import DEFAULT_SOURCE, source_name
@@ -129,7 +130,7 @@ def data_class(family: str) -> type[DataConfig]:
 class TrainConfig:
     """Optimiser, schedule, evaluation and checkpoints of a training run."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {
+    REMOVED: ClassVar[Mapping[str, object]] = {
         **{"divergence": 3.0, "self_critical_from": 1, "patience_metrics": ()}
     }
 
@@ -204,10 +205,7 @@ class TrainConfig:
         "(labels), wer or cer (error rates of transcripts in words or characters); or loss; auto: "
         "accuracy of labels, wer of transcripts, exact if most dev targets have at most 3 words, "
         "otherwise bleu",
-        choices=(
-            *("auto", "bleu", "exact", "error_rate", "rouge_l", "chrf", "ter", "cider"),
-            *("accuracy", "macro_f1", "wer", "cer", "loss"),
-        ),
+        choices=("auto", *METRICS),
     )
     bleu_tokenizer: str = option(
         "13a",
@@ -271,7 +269,7 @@ class TrainConfig:
     )
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
 
-    def upgraded(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def upgraded(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """Return settings of 1.0, where a second one told if there is self-critical training."""
         begins = str(values.get("self_critical_from", ""))
         if begins not in ("0", "1"):
@@ -309,7 +307,7 @@ class RunConfig:
         return [cls(data=resolve_name(place).table()) for place in TRAINING.values()]
 
 
-def read_run_config(values: Mapping[str, Any]) -> RunConfig:
+def read_run_config(values: Mapping[str, object]) -> RunConfig:
     """Return the settings of a run from the tables of its file."""
     model, usual = values.get("model"), RunConfig()
     family = model.get("family") if isinstance(model, Mapping) else None

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from attncli.jobs import train
 from attncli.training.command_line import settings
+from attncli.training.dev import described
 from attncli.training.folder import RunFolder, claim, released
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -22,7 +23,6 @@ from attncli.training.interfaces import (
     Stepped,
 )
 from attncli.training.log import read_log
-from attncli.training.metrics import described
 from attncli.translate.data import dev_texts
 from attncli.translate.source import TextTraining
 from models import load_translator

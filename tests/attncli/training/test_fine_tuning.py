@@ -16,6 +16,7 @@ from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
 from attncli.training import retention
 from attncli.training.command_line import settings
+from attncli.training.dev import evaluate
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -25,7 +26,6 @@ from attncli.training.interfaces import (
     Interrupted,
     ScoreChange,
 )
-from attncli.training.metrics import evaluate
 from attncli.training.run import Run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
