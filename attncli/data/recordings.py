@@ -26,6 +26,8 @@ from models.core.config import HOP, AudioConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import option
 from models.core.types import Batch
+from models.search.batching import pad, padded_frames, teacher_forcing_batch
+from models.signals.sound_features import log_mel
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -197,8 +199,6 @@ class SoundExamples(Examples):
         """Return the padded batch of some examples."""
         import torch
 
-        from models.search.batching import pad, padded_frames, teacher_forcing_batch
-
         source, mask = padded_frames([self.features(self.joined[n]) for n in numbers])
         target = pad([self.ids[number] for number in numbers], torch.device("cpu"))
         return teacher_forcing_batch(source, mask, *target)
@@ -206,8 +206,6 @@ class SoundExamples(Examples):
     def features(self, recordings: Sequence[int]) -> Tensor:
         """Return the features (F, bands) of an example, with its changes."""
         import torch
-
-        from models.signals.sound_features import log_mel
 
         random = np.random.default_rng([self.seed, self.epoch, recordings[0], 1])
         warp = 1 + round(random.uniform(-1, 1) * WARPS) / WARPS * self.augment.warp

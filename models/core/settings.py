@@ -19,6 +19,7 @@ from models.core.registry import package_hint
 
 C = TypeVar("C")
 V = TypeVar("V")
+Values = dict[str, Any]  # settings by name, as JSON and TOML store them, tables in tables
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -280,7 +281,7 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def parse_toml(text: str) -> dict[str, object]:
+def parse_toml(text: str) -> Values:
     """Return the tables of a TOML text; a ValueError if it is damaged or nested too deeply."""
     try:
         return tomllib.loads(text)
