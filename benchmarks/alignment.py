@@ -232,7 +232,7 @@ def table(found: dict[str, Found], gold: Sequence[PairLinks]) -> str:
     """Print a row for each aligner, in percent."""
     rows = [["", "AER", "precision", "recall", "F", "links"]]
     for name, links in found.items():
-        scores = score_alignments(name, links, gold)
+        scores = score_alignments(links, gold)
         shares = scores.error_rate, scores.precision, scores.recall, scores.f
         rows.append([name, *(f"{100 * share:.2f}" for share in shares), f"{scores.links:,}"])
     return columns(rows)
@@ -241,7 +241,7 @@ def table(found: dict[str, Found], gold: Sequence[PairLinks]) -> str:
 def spread(found: dict[str, Found], gold: Sequence[PairLinks]) -> str:
     """Return mean and range of the bundles' error rate over the seeds, in percent."""
     rates = [
-        100 * score_alignments(name, found[name], gold).error_rate
+        100 * score_alignments(found[name], gold).error_rate
         for name in (f"seed {seed}: bundle" for seed in SEEDS)
     ]
     mean = sum(rates) / len(rates)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from models import load_translator
 from models.storage.digests import write_files
-from models.storage.replay import NAME, ReplayPair, pack_replay
-from models.storage.settings import read_settings
+from models.storage.replay import ReplayPair, pack_replay
+from models.storage.settings import REPLAY, read_settings
 
 LANGUAGES = ("en", "de", "fr", "es")  # columns of phrases.tsv.xz
 LONGEST = 25  # words of a source
@@ -44,7 +44,7 @@ def main() -> None:
             targets = dict.fromkeys((reference, output))
             pairs += [ReplayPair(direction, text, each) for each in targets]
     packed = pack_replay(pairs)
-    write_files(options.model, {NAME: packed})
+    write_files(options.model, {REPLAY: packed})
     print(f"{len(pairs):,} pairs, {len(packed):,} bytes")
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from flickr8k import attn
 
-from attncli.caption.source import ImageData, ImageTraining
+from attncli.caption.source import ImageTraining
 from attncli.data import scenes
 from attncli.data.scenes import SIDE, Box, SceneCaption
 
@@ -83,7 +83,8 @@ def train(work: Path, threads: int) -> None:
 
 def draw(work: Path) -> None:
     """Write images, captions and links. A scene of one thing has its caption four times."""
-    ImageTraining.demonstration(ImageData(demo_size=SCENES), SEED, work)
+    for name, content in ImageTraining.demo_contents((SCENES, *ImageTraining.demo_sizes[1:]), SEED):
+        (work / name).write_bytes(content)
     rows: list[str] = []
     regions: list[str] = []
     for number, scene in enumerate(scenes.split(SCENES, 0, 0, seed=SEED).train):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -12,14 +13,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attncli.data.alignments import WordLinks, token_links, with_end_mark
+from attncli.align.training import AlignerRun, LayerResult, texts_of
+from attncli.data.alignments import WordLinks, read_word_links, token_links, with_end_mark
 from attncli.data.examples import target_weights
 from attncli.terminal.messages import counted
+from attncli.training.configuration import weights_hash
 from attncli.training.interfaces import Progress
 from models.alignment.align import align
 from models.alignment.links import best_threshold
 from models.alignment.weights import Encoded, as_batch, encode
 from models.core.errors import ModelError
+from models.core.files import write_text
 from models.core.use_config import AlignConfig
 from models.engines.translator import Translator
 from models.networks.bundle import Bundle, build, read, save, sizes_of
@@ -27,7 +31,7 @@ from models.networks.transformer_decoder import AlignmentLayer, TransformerDecod
 from models.search.batching import length_batches
 from models.storage.archive import read_about, read_card
 from models.storage.settings import read_settings
-from models.storage.statistical import StatisticalTables
+from models.storage.statistical import StatisticalTables, read_statistical
 from models.text.languages import parse_direction
 
 SAMPLE = 8_000  # sentence pairs to learn from, at most
@@ -41,6 +45,7 @@ LEAST_UPDATES = 200
 RATE, WARM_UP = 2e-3, 30  # peak learning rate, updates until it is reached
 STATISTICAL_SHARE = 0.5  # both kinds of probabilities count alike
 HEADING = "## Word alignment"
+THRESHOLD_PAIRS = 500
 SMALLEST = 1e-9  # lower bound of a weight before the logarithm
 
 
@@ -297,3 +302,22 @@ def card(source: Path) -> str:
         "  that translate are unchanged\n"
         "- Trained on word links of two hidden Markov models; no links made by people\n"
     )
+
+
+def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
+    """Train the alignment layer, choose the threshold, and write the bundle."""
+    pairs = texts_of(run)
+    links = read_word_links(run.links, len(pairs))
+    linked = [LinkedPair(*texts, own) for texts, own in zip(pairs, links, strict=True) if own]
+    tables = read_statistical(run.links.parent)
+    bundle = with_layer(run.translator, tables)
+    translator = Translator(bundle, device)
+    ways = ways_of(translator, run.languages)
+    loss = train_layer(ways, linked, run.seed, progress)
+    progress("choice of the threshold", 0, 0)
+    sample = random.Random(run.seed).sample(pairs, min(THRESHOLD_PAIRS, len(pairs)))
+    config, expected = alignment_of(translator, run.languages, sample)
+    result = LayerResult(weights_hash(run.translator), run.seed, loss, config.threshold, expected)
+    save_aligner(bundle, config, run.translator, run.path)
+    write_text(run.result, json.dumps(result._asdict(), indent=2) + "\n")
+    return result

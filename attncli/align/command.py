@@ -20,7 +20,7 @@ from attncli.data.lines import input_chunks
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
 from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
 from attncli.options.settings import SetOption
-from attncli.options.shared import MODEL, Device, From, Threads, To
+from attncli.options.shared import MODEL, Device, From, PictureFile, Show, Threads, To
 from attncli.render.alignment_writers import FORMATS, FormatName, Style, format_of, written
 from attncli.task.panels import AlignedPair
 from attncli.terminal import console
@@ -128,11 +128,6 @@ FormatOption = Annotated[
     typer.Option(
         "--format", help="Output format. Default: by the file name of -o, otherwise pharaoh."
     ),
-]
-Show = Annotated[bool, typer.Option("--show", help="Draw heat maps in the terminal.")]
-PictureFile = Annotated[
-    Path | None,
-    typer.Option(help="Also draw heat maps into a file: .svg, .png, .pdf, .html; .npz: arrays."),
 ]
 Hypotheses = Annotated[
     list[Path] | None,

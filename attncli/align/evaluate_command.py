@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from attncli.align.pairs import AlignOptions
-from attncli.data.alignments import UNKNOWN, Index, Lengths, LinkFile, read_links
+from attncli.data.alignments import UNKNOWN, Lengths, LinkFile, read_links
 from attncli.data.corpus import PairLine, read_pairs
-from attncli.data.streams import write_stdout
-from attncli.jobs.evaluate import evaluated
+from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, From, Json, ScoredModels, Threads, To, folders_of
-from attncli.render.rows import columns, scores_as_json, scores_as_text
+from attncli.options.shared import From, GoldIndex, To
+from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System
-from attncli.scoring.sequences import AlignmentScores, GoldSummary, score_alignments
-from attncli.terminal import console
+from attncli.scoring.sequences import score_alignments
 from attncli.terminal.messages import counted
+from models.core.types import Link
 
 Files = Annotated[
     list[Path] | None,
@@ -30,13 +29,6 @@ Files = Annotated[
 ]
 GoldFile = Annotated[
     Path, typer.Option(help="Gold links between words: Pharaoh or NAACL, sure and possible.")
-]
-GoldIndex = Annotated[
-    Index | None,
-    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
-]
-Hypotheses = Annotated[
-    list[Path] | None, typer.Option(help="Links of another program. May be repeated.")
 ]
 
 
@@ -51,20 +43,9 @@ Set = Annotated[
 ]
 
 
-def alignments(
-    files: Files = None,
-    *,
-    gold: GoldFile,
-    model: ScoredModels = None,
-    hypotheses: Hypotheses = None,
-    to: To = "",
-    source: From = "",
-    gold_index: GoldIndex = None,
-    json: Json = False,
-    device: Device = "auto",
-    threads: Threads = 0,
-    set: Set = None,
-) -> None:
+@command
+@dataclass(kw_only=True)
+class AlignmentEvaluation(Evaluation):
     """Score word alignments against gold links.
 
     The scores are alignment error rate (AER), precision, recall and F. The links of a model come
@@ -75,91 +56,68 @@ def alignments(
       attn evaluate alignments --gold gold.talp --hypotheses fast_align.links test.en test.de
       attn evaluate alignments --gold gold.talp -m runs/en-de test.en test.de
     """
-    folders = folders_of(model, hypotheses)
-    if folders and not files:
-        raise typer.BadParameter(
-            "a model needs the texts that the gold links: source and target",
-            param_hint="'FILES...'",
-        )
-    mixed = len(folders) > 1
-    options = ScoredAlignOptions.of_command(locals(), mixed=mixed, messages=console)
-    options = replace(options, given=(*options.given, "align.units"))  # words, as in the gold
-    known = read_gold(gold, files or [], gold_index)
-    others = [score_file(path, known) for path in hypotheses or ()]  # before torch is imported
-    scores = [*_scores_of_models(folders, known, options), *others]
-    write_stdout(alignment_scores(scores, known.summary, json=json))
 
+    task, unit, options_of = "align", "pair", ScoredAlignOptions
 
-def alignment_scores(
-    rows: Sequence[AlignmentScores], gold: GoldSummary, *, json: bool = False
-) -> str:
-    """Return the size of the gold, a row of percentages for each alignment, and how it was read."""
-    systems = []
-    for row in rows:
-        values = {"AER": row.error_rate, "precision": row.precision, "recall": row.recall}
-        shares = {**values, "F": row.f}
-        scores = [MetricScore(name, 100 * value) for name, value in shares.items()]
-        scores.append(MetricScore("links", row.links, digits=0))
-        systems.append(System(row.name, scores=tuple(scores), facts={"note": row.note}))
-    if json:
-        return scores_as_json({"gold": gold._asdict()}, systems, "pairs")
-    read = [("gold", gold.note), *((row.name, row.note) for row in rows)]
-    counts = f"{gold.sure:,} sure and {counted(gold.possible, 'possible link')}"
-    head = f"{counted(gold.pairs, 'sentence pair')}, {counts} in {gold.name}"
-    return scores_as_text(head, systems, "pairs", [columns(read, left=2)])
+    files: Files = None
+    gold: GoldFile
+    gold_index: GoldIndex = None
+    to: To = ""
+    source: From = ""
+    set: Set = None
+    lengths: Sequence[Lengths] = field(init=False)  # words of each pair
+    links: LinkFile = field(init=False)  # the gold
 
-
-class Gold(NamedTuple):
-    """Gold links, and the texts they belong to."""
-
-    name: str
-    pairs: Sequence[tuple[str, str]]  # empty if the texts are not known
-    lengths: Sequence[Lengths]  # words of each pair
-    links: LinkFile
-
-    @property
-    def summary(self) -> GoldSummary:
-        """Size of the gold, and how it was read."""
+    def read(self, folders: Sequence[Path]) -> None:
+        """Read the gold links, and the texts if they are given."""
+        if folders and not self.files:
+            raise typer.BadParameter(
+                "a model needs the texts that the gold links: source and target",
+                param_hint="'FILES...'",
+            )
+        given = (*self.options.given, "align.units")  # words, as in the gold
+        self.options = replace(self.options, given=given)
+        texts = read_pairs(self.files) if self.files else ()
+        pairs = [(one.source, one.references[0]) for one in texts]
+        self.items = [PairLine(number, *pair) for number, pair in enumerate(pairs, 1)]
+        self.lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
+        self.links = read_links(self.gold, self.lengths or None, index=self.gold_index)
         rows = self.links.rows
-        return GoldSummary(
-            name=self.name,
-            note=self.links.note,
-            pairs=len(rows),
-            sure=sum(len(row.sure) for row in rows),
-            possible=sum(len(row.possible - row.sure) for row in rows),
-        )
+        self.lengths = self.lengths or [UNKNOWN] * len(rows)
+        sure = sum(len(row.sure) for row in rows)
+        possible = sum(len(row.possible - row.sure) for row in rows)
+        sizes = {"pairs": len(rows), "sure": sure, "possible": possible}
+        self.counts = {"gold": {"name": self.gold.name, "note": self.links.note} | sizes}
+        links = f"{sure:,} sure and {counted(possible, 'possible link')}"
+        self.head = f"{counted(len(rows), 'sentence pair')}, {links} in {self.gold.name}"
 
-
-def read_gold(path: Path, texts: Sequence[Path], index: Index | None) -> Gold:
-    """Read gold links, and texts if given. index: of the first word; None: found in the file."""
-    if not texts:
-        links = read_links(path, index=index)
-        return Gold(path.name, (), [UNKNOWN] * len(links.rows), links)
-    pairs = [(pair.source, pair.references[0]) for pair in read_pairs(texts)]
-    lengths = [(len(source.split()), len(target.split())) for source, target in pairs]
-    return Gold(path.name, pairs, lengths, read_links(path, lengths, index=index))
-
-
-def score_file(path: Path, gold: Gold) -> AlignmentScores:
-    """Score the links of another program; its possible links count as links."""
-    hint = "" if gold.pairs else "give the texts: source and target"
-    found = read_links(path, gold.lengths, hint=hint)
-    rows = [row.possible for row in found.rows]
-    return score_alignments(path.name, rows, gold.links.rows, found.note)
-
-
-def _scores_of_models(
-    folders: Sequence[Path], gold: Gold, options: AlignOptions
-) -> Iterator[AlignmentScores]:
-    """Score the links of each model between the words of the texts; state how they were made."""
-    lines = [PairLine(number, *pair) for number, pair in enumerate(gold.pairs, 1)]
-    for (name, *_), runner, results in evaluated("align", folders, lines, options):
+    def of_model(self, outputs: ModelOutputs) -> System:
+        """Score the links of a model; state how they were made."""
+        (name, *_), runner, results = outputs
         for one in results:
             if one.note:
-                options.messages.warn(f"{name}: pair {one.number}: {one.note}; no links")
+                self.options.messages.warn(f"{name}: pair {one.number}: {one.note}; no links")
         config = runner.model[0].config
         head = f"head {config.head}" if config.head else "mean of heads"
         how = [f"layer {config.layer or 'default'}", head, f"shift {config.shift}", config.extract]
         how += [f"null threshold {config.null_threshold:g}"] if config.null_threshold < 1 else []
-        links = [one.panels[0].links for one in results]
-        yield score_alignments(name, links, gold.links.rows, ", ".join(how))
+        return self._system(name, [one.panels[0].links for one in results], ", ".join(how))
+
+    def of_file(self, path: Path) -> System:
+        """Score the links of another program; its possible links count as links."""
+        hint = "" if self.files else "give the texts: source and target"
+        found = read_links(path, self.lengths, hint=hint)
+        return self._system(path.name, [row.possible for row in found.rows], found.note)
+
+    def _system(self, name: str, links: Iterable[frozenset[Link]], note: str) -> System:
+        found = score_alignments(links, self.links.rows)
+        shares = {"AER": found.error_rate, "precision": found.precision, "recall": found.recall}
+        shares["F"] = found.f
+        scores = [MetricScore(name, 100 * value) for name, value in shares.items()]
+        scores.append(MetricScore("links", found.links, digits=0))
+        return System(name, scores=tuple(scores), facts={"note": note})
+
+    def tables(self, systems: Sequence[System]) -> list[str]:
+        """Return how the gold and the links of each system were read."""
+        read = [("gold", self.links.note), *((one.name, one.facts["note"]) for one in systems)]
+        return [columns(read, left=2)]

@@ -27,6 +27,7 @@ from models.core.use_config import AlignConfig
 from models.storage.installed import chosen_model
 
 if TYPE_CHECKING:
+    import numpy as np
     from typing_extensions import Self
 
     from models.alignment import Alignment
@@ -187,7 +188,7 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
         return [f"pair {result.number} is {result.note}; not aligned"] if result.note else []
 
 
-def aligner_of(translator: Translator, overrides: Mapping[str, Any], **options: Any) -> Aligner:
+def aligner_of(translator: Translator, overrides: Mapping[str, object], **options: Any) -> Aligner:
     """Return an aligner with the settings saved in the model; overrides replace them."""
     return Aligner(translator, merged(translator.alignment, overrides), **options)
 
@@ -232,7 +233,9 @@ def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
     return first._replace(panels=panels, note="; ".join(notes))
 
 
-def every_head(aligner: Aligner, pairs: Sequence[tuple[str, str] | Translation]) -> list[Any]:
+def every_head(
+    aligner: Aligner, pairs: Sequence[tuple[str, str] | Translation]
+) -> Sequence[np.ndarray | None]:
     """Return the weights (L, H, J, I) of every head for each pair; None if not requested.
 
     pairs: pairs of texts, or translations, of which the best output is used.
@@ -262,7 +265,10 @@ def with_self_heads(
 
 
 def drawn(
-    pair: PairLine, alignment: Alignment, aligner: Aligner | None = None, heads: Any = None
+    pair: PairLine,
+    alignment: Alignment,
+    aligner: Aligner | None = None,
+    heads: np.ndarray | None = None,
 ) -> AlignedPair:
     """Return the alignment of a pair in the form that writers and heat maps use."""
     name, shown = (aligner.name, aligner.shown) if aligner else ("", "")

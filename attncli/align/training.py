@@ -13,11 +13,9 @@ interrupted run.
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.data.alignments import read_word_links
 from attncli.data.corpus import fingerprint, read_pairs
 from attncli.training.command_line import settings
 from attncli.training.configuration import weights_hash
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 
 PRESET = "transformer-tiny"
 RECIPE = ("data.concatenate=0.25",)  # texts to align are often longer than those to learn from
-THRESHOLD_PAIRS = 500
 
 
 class AlignerRun(NamedTuple):
@@ -213,27 +210,3 @@ def finished(run: AlignerRun) -> LayerResult | None:
     result = LayerResult(**parse_json(run.result.read_text("utf-8")))
     known = result.translator == weights_hash(run.translator) and result.seed == run.seed
     return result if known else None
-
-
-def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
-    """Train the alignment layer, choose the threshold, and write the bundle."""
-    from attncli.align import alignment_layer as parts
-    from attncli.align.alignment_layer import LinkedPair, train_layer
-    from models.engines.translator import Translator
-    from models.storage import statistical
-
-    pairs = texts_of(run)
-    links = read_word_links(run.links, len(pairs))
-    linked = [LinkedPair(*texts, own) for texts, own in zip(pairs, links, strict=True) if own]
-    tables = statistical.read_statistical(run.links.parent)
-    bundle = parts.with_layer(run.translator, tables)
-    translator = Translator(bundle, device)
-    ways = parts.ways_of(translator, run.languages)
-    loss = train_layer(ways, linked, run.seed, progress)
-    progress("choice of the threshold", 0, 0)
-    sample = random.Random(run.seed).sample(pairs, min(THRESHOLD_PAIRS, len(pairs)))
-    config, expected = parts.alignment_of(translator, run.languages, sample)
-    result = LayerResult(weights_hash(run.translator), run.seed, loss, config.threshold, expected)
-    parts.save_aligner(bundle, config, run.translator, run.path)
-    write_text(run.result, json.dumps(result._asdict(), indent=2) + "\n")
-    return result

@@ -10,16 +10,15 @@ from typing import Annotated
 
 import typer
 
-from attncli.caption.outputs import CaptionStatistics, Draw, Sidecars, open_attention
+from attncli.caption.outputs import CaptionStatistics, Sidecars, open_attention
 from attncli.caption.runner import CaptionOptions, CaptionRunner
 from attncli.caption.writers import CaptionedImage, CaptionFormat, frame
 from attncli.data import named_files as named
-from attncli.data.streams import Write, check_output, open_input, open_output
-from attncli.options.line_streams import Output, check_shown, is_away
+from attncli.data.streams import check_output, open_input
+from attncli.options import line_streams
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, Nbest, OneModel, Threads
+from attncli.options.shared import Device, Nbest, OneModel, Scores, Show, Threads
 from attncli.terminal import console
-from attncli.terminal.messages import ShowProgress, counted
 from models.core.errors import ConfigurationError
 
 Images = Annotated[
@@ -33,7 +32,6 @@ Images = Annotated[
 Recursive = Annotated[
     bool, typer.Option("--recursive", "-r", help="Caption the images in folders.")
 ]
-Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its caption.")]
 Sidecar = Annotated[
     bool, typer.Option("--sidecar", help="Also write photo.txt beside each photo.jpg.")
 ]
@@ -41,11 +39,10 @@ PictureFile = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Draw the attention of each word: a .png, .svg, .html or .npz file. For several "
-        "images: a folder/, a name that contains {name}, or one .html file for all.",
+        help="Draw the attention of each word: a .png, .svg, .pdf, .html or .npz file. For "
+        "several images: a folder/, a name that contains {name}, or one .html file for all.",
     ),
 ]
-Show = Annotated[bool, typer.Option("--show", help="Draw the attention in the terminal.")]
 Set = Annotated[list[str] | None, SetOption(CaptionOptions, example="search.max_caption=30")]
 
 
@@ -54,7 +51,7 @@ def caption(
     *,
     model: OneModel = None,
     recursive: Recursive = False,
-    output: Output = None,
+    output: line_streams.Output = None,
     format: Annotated[CaptionFormat, typer.Option(help="How to write the captions.")] = "text",
     with_scores: Scores = False,
     nbest: Nbest = None,
@@ -94,17 +91,29 @@ def caption(
                 console.say("maps drawn by argmax (-s attention.read_decode=expected: as read)")
             else:
                 console.say(f"{picture} has the weights of the expectation, as read")
-        results = runner.run(_groups(names, recursive), weights=weights)
-        shown = not alone and is_away(output)
-        total = named.count_images(names, recursive=recursive) if names and shown else None
-        with (
-            open_output(output) as write,
-            console.progress("captioning", total=total, shown=shown) as advance,
-        ):
-            sidecars = Sidecars(overwrite=options.output.overwrite) if sidecar else None
-            failed = _write_all(runner, results, write, draw, sidecars, show=show, advance=advance)
-    if failed:
-        raise typer.Exit(1)
+        sidecars = Sidecars(overwrite=options.output.overwrite) if sidecar else None
+        statistics = CaptionStatistics()
+
+        def take(results: list[CaptionedImage]) -> list[str]:
+            draw(results)
+            statistics.count(results)
+            return [*sidecars.write(results)] if sidecars else []
+
+        counting = names and not alone and line_streams.is_away(output)
+        complete = line_streams.write_files(
+            runner,
+            _groups(names, recursive),
+            output,
+            weights=weights,
+            show=show,
+            take=take,
+            frame=frame(format),
+            total=named.count_images(names, recursive=recursive) if counting else None,
+        )
+    existing = sidecars.notes() if sidecars else []
+    for note in [*existing, *statistics.notes()]:
+        console.warn(note)
+    raise typer.Exit(not complete or bool(existing))
 
 
 def _check(
@@ -117,7 +126,7 @@ def _check(
 ) -> None:
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'IMAGE...'")
-    check_shown(show, format)
+    line_streams.check_shown(show, format)
     if sidecar and any(name == named.STDIN or named.is_archive(name) for name in names):
         raise typer.BadParameter(
             "images of standard input and of TAR files have no place for text",
@@ -133,39 +142,3 @@ def _groups(names: Sequence[str], recursive: bool) -> Iterator[list[named.NamedF
     else:
         with open_input(None) as stream:
             yield from named.listed_images(stream)
-
-
-def _write_all(
-    runner: CaptionRunner,
-    results: Iterator[list[CaptionedImage]],
-    write: Write,
-    draw: Draw,
-    sidecars: Sidecars | None,
-    *,
-    show: bool,
-    advance: ShowProgress,
-) -> int:
-    """Write and report captions as they finish; return the number of faults."""
-    count = failed = 0
-    statistics = CaptionStatistics()
-    head, foot = frame(runner.options.format)
-    write(head)
-    for outcomes in results:
-        for each in [[one] for one in outcomes] if show else [outcomes]:
-            write(runner.rows(each))
-            if show:
-                write(runner.heat_map(each[0]).encode("utf-8", "replace"))
-        draw(outcomes)
-        notes = [outcome.note for outcome in outcomes if outcome.note]
-        if sidecars:
-            notes += sidecars.write(outcomes)
-        for note in notes:
-            console.warn(note)
-        statistics.count(outcomes)
-        count, failed = count + len(outcomes), failed + len(notes)
-        advance(count, counted(count, "image"))
-    write(foot)
-    existing = sidecars.notes() if sidecars else []
-    for note in [*existing, *statistics.notes()]:
-        console.warn(note)
-    return failed + len(existing)

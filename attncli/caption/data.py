@@ -11,43 +11,42 @@ share them (features.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import islice
+from functools import partial
+from itertools import chain, compress, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from attncli.caption.dev import DevCaptions
-from attncli.caption.features import Broken, FeatureStore, add_missing, feature_stores
+from attncli.caption.features import FeatureStore, ImageFiles, feature_stores
 from attncli.caption.self_critical import SelfCritical
+from attncli.caption.source import ImageTraining
 from attncli.data.alignments import WordLinks, cell_links, read_word_links
 from attncli.data.captions import Captioned, read_captions, styled
-from attncli.data.corpus import described, held_out
+from attncli.data.corpus import held_out
 from attncli.data.examples import Table
-from attncli.data.named_files import ImageIndex, content_hash, open_images
-from attncli.data.tokens import Dropped, SideWriter, id_type, read_side
-from attncli.terminal.messages import counted
+from attncli.data.named_files import content_hash
+from attncli.data.tokens import Dropped, read_links, read_side, write_links
+from attncli.terminal.messages import abridged, counted
 from attncli.training.configuration import start_advice
 from attncli.training.dev import Data
 from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
+    PairTable,
     learn_side,
     prepare_folder,
     read_made,
     reading,
     write_made,
+    write_tables,
     write_vocabulary,
 )
 from attncli.training.settings.config import TrainConfig
-from attncli.training.sources import TrainingSource
-from models.core.errors import ModelError
-from models.core.files import write_errors
+from models.core.errors import ModelError, NotFoundError
 from models.text.tokenizer import Tokenizer
-
-NAMED = 3  # images named in a message about many
 
 
 class Manifest(NamedTuple):
@@ -74,20 +73,16 @@ class Captions(NamedTuple):
     dev: list[Captioned]
 
 
-def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
+def load(source: ImageTraining, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
     data, train, place = source.data, source.train, folder / "data"
     stores = feature_stores(source.model, data.features, train, source.start_from)
-    captions = read_parts(source, place)
-    prepare_folder(place, lambda part: prepare(source, captions, stores, part, progress))
+    files, captions = ImageFiles(data.images, stores), read_parts(source, place)
+    prepare_folder(place, lambda part: prepare(source, captions, files, part, progress))
     manifest, tokenizer = Manifest.read(place), Tokenizer.read(place)
-    hashes = {**manifest.train, **manifest.dev}
-    broken = compute_features(stores, data.images, hashes, progress)
-    if broken:
-        raise ModelError(abbreviate(broken.values()), "the images that the run started with")
-    remarks = start_advice(source.model.image, source.start_from)
-    if captions.dev and not data.dev_captions:
-        remarks += (described(len(captions.dev), "images"),)
+    names = {key: name for name, key in (*manifest.train.items(), *manifest.dev.items())}
+    if broken := files.add(names, progress):
+        raise ModelError(abridged(broken.values()), "the images that the run started with")
     with reading(f"the prepared captions in {place} are"):
         images = np.load(place / "pictures.npy", allow_pickle=False)
         examples = tables_of(place, images, manifest, stores, train)
@@ -103,7 +98,7 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
         dev_set(source, captions.dev, manifest.dev, stores[-1]),
         notes=notes(manifest),
         reward_loss=rewards,
-        remarks=remarks,
+        remarks=start_advice(source.model.image, source.start_from),
     )
 
 
@@ -119,13 +114,12 @@ def tables_of(
     images (N,): of each caption. Captions of one image share a batch where the image network is
     trained, because it costs the most, and where rewards of one image are compared.
     """
-    keys, target = list(manifest.train.values()), read_side(folder, "target")
-    links = read_side(folder, "links") if (folder / "links.ids").exists() else None
-    columns = [store.images(keys).some(images) for store in stores]
-    apart, last = columns[0], columns[-1]
+    keys = list(manifest.train.values())
+    apart, *_, last = [store.images(keys).some(images) for store in (stores[0], *stores)]
+    table = Table(last, read_side(folder, "target"), links=read_links(folder))
     turn = train.encoder_from - 1  # epoch from which the network is trained
     if turn < 0 and not train.self_critical_lr:
-        return Table(last, target, links=links)
+        return table
     shared_from = 0 if train.self_critical_lr else turn
     pixels = replace(last, augment=turn >= 0)
     turn = turn if len(stores) > 1 else 0
@@ -133,11 +127,11 @@ def tables_of(
     for epoch in sorted({0, max(0, shared_from), max(0, turn)}):
         column = pixels if epoch >= turn else apart
         rows = column.rows if epoch >= shared_from else None
-        stages.append((epoch, Table(column, target, links=links, sources=rows)))
+        stages.append((epoch, replace(table, source=column, sources=rows)))
     return replace(stages[-1][1], stages=tuple(stages))
 
 
-def read_parts(source: TrainingSource, place: Path) -> Captions:
+def read_parts(source: ImageTraining, place: Path) -> Captions:
     """Return the captions for training and evaluation; dev is read first, to fail early.
 
     place: of the prepared data. Without a named dev set, a share of the images is held out, unless
@@ -156,26 +150,21 @@ def read_parts(source: TrainingSource, place: Path) -> Captions:
 
 
 def prepare(
-    source: TrainingSource,
+    source: ImageTraining,
     captions: Captions,
-    stores: Sequence[FeatureStore],
+    files: ImageFiles,
     folder: Path,
     progress: Progress,
 ) -> None:
     """Find the images, compute their features, learn a vocabulary and write the captions as ids."""
-    data = source.data
-    hashes, missing = locate(captions, open_images(data.images), progress)
-    faults = compute_features(stores, data.images, hashes, progress)
+    hashes, missing = locate(captions, files, progress)
+    faults = files.add({key: name for name, key in hashes.items()}, progress)
     broken = {name: faults[key] for name, key in hashes.items() if key in faults}
     usable = {name: key for name, key in hashes.items() if name not in broken}
     train = [image for image in captions.train if image.image in usable]
     if not train:
-        raise ModelError(f"no image can be decoded ({abbreviate(broken.values())})", "images")
-    texts = [styled(text, data.caption_style) for image in train for text in image.captions]
-    tokenizer = write_vocabulary(
-        folder, source, lambda: learn_side(texts, source.tokenizer), progress
-    )
-    dropped = write_captions(source, train, tokenizer, folder, stores[-1].slots)
+        raise ModelError(f"no image can be decoded ({abridged(broken.values())})", "images")
+    dropped = write_captions(source, train, files.stores[-1].slots, folder, progress)
     manifest = Manifest(
         {image.image: usable[image.image] for image in train},
         {image.image: usable[image.image] for image in captions.dev if image.image in usable},
@@ -187,55 +176,45 @@ def prepare(
 
 
 def write_captions(
-    source: TrainingSource, train: list[Captioned], tokenizer: Tokenizer, folder: Path, cells: int
+    source: ImageTraining, train: list[Captioned], cells: int, folder: Path, progress: Progress
 ) -> Dropped:
-    """Write token ids, image indices and links; count captions that are empty or too long.
+    """Learn a vocabulary; write token ids, image indices and links; count what is left out.
 
     cells: of an image.
     """
-    data, numbers, empty, long = source.data, [], 0, 0
-    regions = read_regions(data.regions, read_captions(data.captions, part="train"))
-    with write_errors(folder):
-        writer = SideWriter(folder, "target", id_type(len(tokenizer.target)))
-        links = SideWriter(folder, "links", np.dtype(np.uint32)) if regions else None
-        for number, image in enumerate(train):
-            for place, caption in enumerate(image.captions):
-                ids = tokenizer.encode_target(styled(caption, data.caption_style))
-                if len(ids) < 2:
-                    empty += 1
-                elif len(ids) > data.max_length:
-                    long += 1
-                else:
-                    writer.add([ids])
-                    numbers.append(number)
-                    if links:
-                        words = regions[image.image][place]
-                        found = cell_links(words, cells, ids, tokenizer)
-                        links.add([found.flatten().tolist()])
-        writer.close()
-        if links:
-            links.close()
-        np.save(folder / "pictures.npy", np.array(numbers, np.int64), allow_pickle=False)
-    if not numbers:
-        raise ModelError(
-            f"no usable caption in {data.captions}: {empty:,} are empty, "
-            f"{long:,} are longer than data.max_length",
-            "captions of that length",
-        )
-    return Dropped(empty, long)
+    data = source.data
+    texts = [styled(text, data.caption_style) for image in train for text in image.captions]
+
+    def learn(part: Path, *sampled: list[str]) -> Tokenizer:
+        learned = partial(learn_side, texts, source.tokenizer)
+        return write_vocabulary(part, source, learned, progress)
+
+    def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
+        numbers = np.repeat(np.arange(len(train)), [len(image.captions) for image in train])
+        np.save(part / "pictures.npy", numbers[kept], allow_pickle=False)
+        if data.regions:
+            links = read_regions(data.regions, read_captions(data.captions, part="train"))
+            words = chain.from_iterable(links[image.image] for image in train)
+            rows = compress(zip(words, map(tokenizer.encode_target, texts), strict=True), kept)
+            write_links(part, (cell_links(own, cells, ids, tokenizer) for own, ids in rows))
+
+    table = PairTable(
+        data.captions, lambda: [("", text) for text in texts], data.max_length, sides=("target",)
+    )
+    seed = source.train.seed
+    [dropped] = write_tables([table], folder, seed, progress, learn=learn, finish=finish)
+    return dropped
 
 
 def read_regions(path: str, captions: Sequence[Captioned]) -> dict[str, list[WordLinks]]:
-    """Return the links of cells and words of each caption of an image; none without a file."""
-    if not path:
-        return {}
+    """Return the links of cells and words of each caption of an image."""
     total = sum(len(image.captions) for image in captions)
     lines = iter(read_word_links(Path(path), total, "caption"))
     return {one.image: list(islice(lines, len(one.captions))) for one in captions}
 
 
 def locate(
-    captions: Captions, images: ImageIndex, progress: Progress
+    captions: Captions, files: ImageFiles, progress: Progress
 ) -> tuple[dict[str, str], list[str]]:
     """Return the content hash of each captioned image by name, and the names without an image."""
     names = list(dict.fromkeys(image.image for part in captions for image in part))
@@ -243,13 +222,13 @@ def locate(
     for number, name in enumerate(names):
         if number % 100 == 0:
             progress("reading images", number, len(names))
-        if place := images.find(name):
-            hashes[name] = content_hash(place.read())
-        else:
+        try:
+            hashes[name] = content_hash(files.read(name))
+        except NotFoundError:
             missing.append(name)
     if not hashes:
         raise ModelError(
-            f"none of the {len(names):,} captioned images is in {images.path}, "
+            f"none of the {len(names):,} captioned images is in {files.path}, "
             f"among them {missing[0]}",
             "the images that the captions name",
             "check --images",
@@ -257,31 +236,8 @@ def locate(
     return hashes, missing
 
 
-def compute_features(
-    stores: Sequence[FeatureStore], path: str, hashes: Mapping[str, str], progress: Progress
-) -> Broken:
-    """Add rows for the images, given as name: content hash; return those that cannot be decoded.
-
-    path: folder or TAR file of the images.
-    """
-    names = {key: name for name, key in hashes.items()}
-    images = cache(lambda: open_images(path))  # opened only if a row is missing
-
-    def read(key: str) -> bytes:
-        place = images().find(names[key])
-        content = place.read() if place else b""
-        if content_hash(content) != key:
-            raise ModelError(f"{names[key]} changed or was removed since the run started")
-        return content
-
-    broken = Broken()
-    for store in stores:
-        broken |= add_missing(store, names, read, progress)
-    return broken
-
-
 def dev_set(
-    source: TrainingSource, dev: list[Captioned], hashes: dict[str, str], store: FeatureStore
+    source: ImageTraining, dev: list[Captioned], hashes: dict[str, str], store: FeatureStore
 ) -> DevCaptions | None:
     """Return the dev images that were found, with all their captions."""
     found = [image for image in dev if image.image in hashes and any(image.captions)]
@@ -297,18 +253,18 @@ def dev_set(
 
 
 def test_set(
-    source: TrainingSource, captions: list[Captioned], progress: Progress
+    source: ImageTraining, files: Sequence[Path], progress: Progress
 ) -> DevCaptions | None:
     """Return captioned images with features of the image network of a run.
 
     Raises ModelError if an image cannot be decoded.
     """
-    data = source.data
+    data, captions = source.data, read_captions(files[0], part="test")
     store = feature_stores(source.model, data.features, source.train, source.start_from)[-1]
-    hashes, _ = locate(Captions([], captions), open_images(data.images), progress)
-    broken = compute_features([store], data.images, hashes, progress)
-    if broken:
-        raise ModelError(f"images of the test set: {abbreviate(broken.values())}", "each of them")
+    images = ImageFiles(data.images, [store])
+    hashes, _ = locate(Captions([], captions), images, progress)
+    if broken := images.add({key: name for name, key in hashes.items()}, progress):
+        raise ModelError(f"images of the test set: {abridged(broken.values())}", "each of them")
     return dev_set(source, captions, hashes, store)
 
 
@@ -319,15 +275,8 @@ def notes(manifest: Manifest) -> tuple[str, ...]:
         ("image", "decoded", list(manifest.broken.values())),
     )
     return tuple(
-        f"{counted(len(names), noun)} cannot be {verb}: {abbreviate(names)}; "
+        f"{counted(len(names), noun)} cannot be {verb}: {abridged(names)}; "
         f"{'its' if len(names) == 1 else 'their'} captions are excluded"
         for noun, verb, names in groups
         if names
     )
-
-
-def abbreviate(names: Iterable[str]) -> str:
-    """Return the first names, and the number of the others."""
-    names = list(names)
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

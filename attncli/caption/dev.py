@@ -18,11 +18,10 @@ from attncli.render.image_maps import attention_maps
 from attncli.scoring.captions import caption_scores
 from attncli.scoring.sequences import exact_match
 from attncli.task.panels import ShownExample, spread
-from attncli.training.dev import Decode, DevSet
+from attncli.training.dev import Decode, DevSet, metric_scores
 from attncli.training.interfaces import Report, Scores
-from attncli.training.metrics import metric_scores
 from attncli.training.settings.config import TrainConfig
-from models.core.config import ImageConfig, ModelConfig
+from models.core.config import ImageConfig
 from models.core.errors import ModelError
 from models.core.types import Batch
 from models.engines.captioner import Captioner
@@ -47,18 +46,12 @@ class DevCaptions(DevSet):
     style: str = "words"  # of the captions that the model learns
     path: str = ""  # of the folder or TAR file that contains the images
 
+    limited = False  # every image is resized to the model's size
+
     @property
     def targets(self) -> list[list[str]]:
         """The captions of each image in the style that the model learns."""
         return [[styled(text, self.style) for text in texts] for texts in self.references]
-
-    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
-        """Return 0: every image is resized to the model's size."""
-        return 0
-
-    def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
-        """Return the numbers of all images."""
-        return list(range(len(self)))
 
     @torch.inference_mode()
     def encoded_by(self, model: EncoderDecoder, report: Report) -> DevCaptions:

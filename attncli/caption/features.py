@@ -5,7 +5,8 @@ A frozen encoder needs only its features; an encoder that is trained needs the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,11 +16,12 @@ from torch import Tensor
 
 from attncli.data.captions import Images
 from attncli.data.image_features import FeatureCache, RowKind, cache_folder
-from attncli.training.configuration import load_initial_encoder
+from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_images
+from attncli.training.initial import load_initial_encoder
 from attncli.training.interfaces import Progress
 from attncli.training.settings.config import TrainConfig
 from models.core.config import ImageConfig, ModelConfig
-from models.core.errors import ModelError
+from models.core.errors import ModelError, NotFoundError
 from models.networks.image_encoder import PREPROCESSING, ImageEncoder, identity
 from models.signals.images import open_image, to_tensor
 
@@ -130,6 +132,44 @@ def add_missing(
             if rows:
                 store.cache.add(list(rows), np.concatenate(list(rows.values())))
     return broken
+
+
+class ImageFiles:
+    """Images in a folder or TAR file, or by path; their stores get inputs of those that are used.
+
+    path: of the folder or TAR file; "": names of images are paths.
+    """
+
+    def __init__(self, path: str, stores: Sequence[FeatureStore]) -> None:
+        self.path, self.stores = path, stores
+
+    @cached_property
+    def index(self) -> ImageIndex | None:
+        """The files of the folder or TAR file, which is opened only if one is read."""
+        return open_images(self.path) if self.path else None
+
+    def read(self, name: str) -> bytes:
+        """Return the content of an image; raise NotFoundError if there is none of the name."""
+        place = FileRange(Path(name)) if self.index is None else self.index.find(name)
+        if place is None:
+            raise NotFoundError(f"{self.path} has no image {name!r}", "the images that are named")
+        return place.read()
+
+    def add(self, names: Mapping[str, str], progress: Progress) -> Broken:
+        """Store the inputs of images, given their names by content hash.
+
+        Return those that cannot be decoded. Raises ModelError for an image that has changed.
+        """
+
+        def read(key: str) -> bytes:
+            if content_hash(content := self.read(names[key])) != key:
+                raise ModelError(f"{names[key]} changed since the run started")
+            return content
+
+        broken = Broken()
+        for store in self.stores:
+            broken |= add_missing(store, names, read, progress)
+        return broken
 
 
 def half(values: Tensor) -> np.ndarray:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attncli.data import scenes
-from attncli.data.captions import parts_of, read_captions
+from attncli.data.captions import Captioned, parts_of, read_captions
 from attncli.data.embedded import as_table, as_tar
 from attncli.data.named_files import find_images, open_images
 from attncli.training.configuration import names_shipped_network, weights_hash
@@ -19,8 +19,6 @@ from models.core.errors import ModelError
 from models.core.settings import option
 
 if TYPE_CHECKING:
-    from attncli.training.dev import Data, DevSet
-    from attncli.training.interfaces import Progress
     from models.core.config import ModelConfig
 
 
@@ -48,11 +46,19 @@ class ImageData(DataConfig):
     PARTS = MappingProxyType({"train": "captions", "dev": "dev_captions", "regions": "regions"})
     FOLDERS = ("images",)
     CACHES = ("features",)
+    NEEDS = MappingProxyType(
+        {"images": "captions", "captions": "images", "dev_captions": "captions"}
+        | {"regions": "captions"}
+    )
 
     @property
     def is_given(self) -> bool:
         """True if images or a file of captions are named."""
         return bool(self.images or self.captions)
+
+    def rows(self, files: Sequence[Path | str], part: str = "train") -> list[Captioned]:
+        """Return the images of a file of captions, of which each has several captions."""
+        return read_captions(files[0], part=part)
 
     def absolute(self) -> ImageData:
         """Use a file of captions with splits for evaluation too, if no other is named."""
@@ -65,7 +71,9 @@ class ImageData(DataConfig):
 class ImageTraining(TrainingSource):
     """Images and their captions: a folder or TAR file and a file of captions, or drawn scenes."""
 
-    unit = "captions"
+    data: ImageData
+    module = "attncli.caption.data"
+    unit, dev_unit = "captions", "images"
     length_limits = "data.max_length"
     demo_name = "scenes"
     demo_sizes = (2000, 200, 200)
@@ -95,25 +103,13 @@ class ImageTraining(TrainingSource):
         ),
     )
 
-    @classmethod
-    def count(cls, data: Any, most: int) -> int:
-        """Return the number of images, of which each has several captions."""
-        return len(read_captions(data.captions, part="train")) if data.captions else most
-
     def check(self) -> None:
         """Refuse texts, images without captions, and captions without images."""
         super().check()
-        data = self.data
-        if bool(data.images) != bool(data.captions):
-            found, missing = ("images", "captions") if data.images else ("captions", "images")
-            raise ModelError(
-                f"data.{found} without data.{missing}", "both", f"give --{missing} too"
-            )
-        if bool(data.regions) != bool(self.train.attention.regions):
+        if bool(self.data.regions) != bool(self.train.attention.regions):
             raise ModelError("one of data.regions and train.attention.regions", "both")
-        for name in ("dev_captions", "regions"):
-            if getattr(data, name) and not data.captions:
-                raise ModelError(f"data.{name} without data.captions", "both")
+        if self.train.noun_swap and not self.model.image.labels:
+            raise ModelError("train.noun_swap without model.image.labels", "both")
 
     @classmethod
     def shipped_weights(cls, config: ModelConfig) -> dict[str, str]:
@@ -135,31 +131,14 @@ class ImageTraining(TrainingSource):
             yield f"{part}.tsv", as_table((name, *(c.text for c in texts)) for name, texts in rows)
         yield "images.tar", as_tar(files)
 
-    @classmethod
-    def tests(cls, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+    def tests(self, files: Sequence[Path]) -> Sequence[Path]:
         """Return the file of captions to test on: that of the run, if it has a test part.
 
         Raises ModelError for a missing image.
         """
-        if not files and "test" in parts_of(data.captions):
-            files = [Path(data.captions)]
+        if not files and "test" in parts_of(self.data.captions):
+            files = [Path(self.data.captions)]
         for path in files:
             names = [image.image for image in read_captions(path, part="test")]
-            find_images(names, open_images(data.images), str(path))
+            find_images(names, open_images(self.data.images), str(path))
         return files
-
-    def test_set(self, files: Sequence[Path], progress: Progress) -> DevSet:
-        """Return captioned images; raise ModelError if one cannot be decoded."""
-        from attncli.caption import data  # imports torch
-
-        found = data.test_set(self, read_captions(files[0], part="test"), progress)
-        assert found is not None
-        return found
-
-    def load(self, folder: Path, progress: Progress) -> Data:
-        """Return captions with image features or pixels, and the dev set."""
-        from attncli.caption import data  # imports torch
-
-        if self.train.noun_swap and not self.model.image.labels:
-            raise ModelError("train.noun_swap without model.image.labels", "both")
-        return data.load(self, folder, progress)

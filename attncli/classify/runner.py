@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.lines import ClassifiedLine
+from attncli.faithful.divide import split
 from attncli.faithful.result import Line, text_line
-from attncli.faithful.split import split
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,7 +17,7 @@ from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
 from attncli.jobs.variants import variants, with_grid
 from attncli.options.settings import Options
-from attncli.options.shared import Device, Threads
+from attncli.options.shared import Device, GoldIndex, Threads
 from attncli.render.comparison import WRITERS, draw_comparison
 from attncli.render.plots import FORMATS
 from attncli.render.rows import columns
@@ -238,10 +238,6 @@ Gold = Annotated[
         help="Gold links between the words of the test set (without one: of the dev set), in "
         "Pharaoh or NAACL format. AER is then measured.",
     ),
-]
-GoldIndex = Annotated[
-    Literal["0", "1"] | None,
-    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
 Seeds = Annotated[

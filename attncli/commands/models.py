@@ -14,10 +14,11 @@ import typer
 from attncli.data.streams import as_json, write_stdout
 from attncli.jobs import installed as packages
 from attncli.jobs import models as zoo
-from attncli.jobs.installed import Listed, Packing, listed
+from attncli.jobs.installed import Packing, listed
 from attncli.jobs.models import Entry, Shown
 from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption
+from attncli.options.shared import Json
 from attncli.render.rows import columns, size, wrapped
 from attncli.terminal import console
 from attncli.terminal.messages import current_screen
@@ -47,7 +48,6 @@ Name = Annotated[
     typer.Argument(help="A model's name or folder, a preset, a part, or a kind of parts (scores)."),
 ]
 Set = Annotated[list[str] | None, SetOption(RunConfig, example="tokenizer.size=8000")]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
 
 
 def list_models(*, json: Json = False) -> None:
@@ -108,7 +108,7 @@ def _for_terminal(table: str) -> str:
     return wrapped(table, current_screen().width) if is_terminal else table
 
 
-def _models(found: list[Listed]) -> str:
+def _models(found: list[tuple[Installed, Facts | None]]) -> str:
     """Return the table of models on disk, and a blank line; nothing if there are none."""
     if not found:
         return ""

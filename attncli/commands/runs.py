@@ -11,6 +11,7 @@ import typer
 from attncli.data.streams import as_json, write_stdout
 from attncli.jobs import runs as job
 from attncli.jobs.runs import RunSummary
+from attncli.options.shared import Json
 from attncli.render.rows import columns, size
 from attncli.terminal import console
 from models.core.errors import ModelError
@@ -29,7 +30,6 @@ Runs = Annotated[
         metavar="RUN...", help="Runs: names in ./runs or folders. Default: all in ./runs."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")]
 

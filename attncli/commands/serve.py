@@ -70,8 +70,8 @@ def serve(
 ) -> None:
     """Serve the models: a page in the browser, and a protocol.
 
-    Programs use LibreTranslate's protocol, or OpenAI's clients. The page translates text and
-    documents, describes photos, and shows what a model attended to.
+    Programs use LibreTranslate's protocol; OpenAI's clients transcribe. The page translates text
+    and documents, describes photos, and shows what a model attended to.
     Nothing leaves this machine, and no text is logged. Only this machine can reach the service
     unless --host says otherwise.
 

@@ -121,8 +121,10 @@ def _train(run: AlignerRun, device: str) -> None:
         train_shown(config, run.translator, device)  # finished, it stays as it is
     result = job.finished(run)
     if result is None:
+        from attncli.align.alignment_layer import finish  # imports torch
+
         with locked(run.path), Display(TrainConfig()) as display:
-            result = job.finish(run, device, display.progress)
+            result = finish(run, device, display.progress)
     console.say(
         f"aligns with threshold {result.threshold:g}; expected F of its links "
         f"{100 * result.expected_f:.1f} %"

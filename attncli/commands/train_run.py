@@ -17,9 +17,11 @@ from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
+from attncli.training.dev import described, value_of
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import (
     FORGOTTEN,
+    METRICS,
     AlreadyFinished,
     Compared,
     Ended,
@@ -30,7 +32,6 @@ from attncli.training.interfaces import (
     Started,
     Stepped,
 )
-from attncli.training.metrics import METRICS, described, value_of
 from attncli.training.processes import Processes, Rank
 from attncli.training.settings.config import RunConfig, TrainConfig
 from models.core.errors import ModelError, exhausted, is_exhausted

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.corpus import BARS
 from attncli.data.lines import open_text
@@ -21,7 +21,6 @@ from models.text.units import units
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
     from torch import Tensor
 
 # Files of word links of sentence pairs, written by other programs or by people.
@@ -228,7 +227,7 @@ def _panel(name: str, where: str, text: str, source: int, target: int) -> Panel:
     return Panel(name, links)
 
 
-def _matrix(where: str, text: str, source: int, target: int) -> NDArray[Any]:
+def _matrix(where: str, text: str, source: int, target: int) -> np.ndarray:
     """Return weights (J, I) without those of an end mark."""
     import numpy
 

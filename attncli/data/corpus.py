@@ -81,7 +81,8 @@ def aligned(paths: Sequence[Path | str], *, as_written: bool = False) -> Iterato
         for number, row in enumerate(zip_longest(*columns), 1):
             texts = tuple(text for text in row if text is not None)
             if len(texts) < len(row):
-                found = f"{paths[row.index(None)]} has {counted(number - 1, 'line')}"
+                longer = paths[row.index(texts[0])]
+                found = f"{paths[row.index(None)]} has {counted(number - 1, 'line')}, {longer} more"
                 raise ModelError(found, "as many lines in each file", "line n belongs to line n")
             yield texts
     if not number:
@@ -228,11 +229,3 @@ def held_out(
         return {}
     chosen = {*sorted(smallest)[:count]}
     return dict(pair for number, pair in smallest.items() if number in chosen)
-
-
-def described(count: int, unit: str, option: str = "--dev") -> str:
-    """Return the line that names a dev set held out of the training data."""
-    return (
-        f"dev set: {count:,} {unit} held out of the training data; name another with {option}, "
-        "or train on all with -s data.dev_share=0"
-    )

@@ -16,17 +16,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from attncli.data.examples import Examples, Side
 from attncli.data.lines import open_text
-from attncli.data.tokens import SideWriter
 from models.core.config import HOP, AudioConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import option
 from models.core.types import Batch
+from models.search.batching import pad, padded_frames, teacher_forcing_batch
+from models.signals.sound_features import log_mel
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -67,7 +68,7 @@ def read_transcripts(path: Path | str) -> list[Transcribed]:
 class AugmentConfig:
     """Changes of the sound in training."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {"gain": 0.0}
+    REMOVED: ClassVar[Mapping[str, object]] = {"gain": 0.0}
 
     join: str = option(
         "1",
@@ -129,17 +130,6 @@ class SoundSamples(Side):
         """Return the samples (n,) of a recording, from -1 to 1."""
         samples = super().__getitem__(index)
         return samples.astype(np.float32) / FULL if samples.dtype.kind == "i" else samples
-
-
-class SampleWriter(SideWriter):
-    """Writer of the files of a part of the data."""
-
-    def __init__(self, folder: Path, part: str) -> None:
-        super().__init__(folder, part, np.dtype("<i2"), "samples.bin")
-
-    def add_sound(self, samples: np.ndarray) -> None:
-        """Append a recording, (n,)."""
-        self.add([(samples.clip(-1, 1) * FULL).round().astype("<i2")])
 
 
 @dataclass(frozen=True)
@@ -209,8 +199,6 @@ class SoundExamples(Examples):
         """Return the padded batch of some examples."""
         import torch
 
-        from models.search.batching import pad, padded_frames, teacher_forcing_batch
-
         source, mask = padded_frames([self.features(self.joined[n]) for n in numbers])
         target = pad([self.ids[number] for number in numbers], torch.device("cpu"))
         return teacher_forcing_batch(source, mask, *target)
@@ -218,8 +206,6 @@ class SoundExamples(Examples):
     def features(self, recordings: Sequence[int]) -> Tensor:
         """Return the features (F, bands) of an example, with its changes."""
         import torch
-
-        from models.signals.sound_features import log_mel
 
         random = np.random.default_rng([self.seed, self.epoch, recordings[0], 1])
         warp = 1 + round(random.uniform(-1, 1) * WARPS) / WARPS * self.augment.warp

@@ -36,7 +36,7 @@ def as_json_line(record: object) -> str:
 
 WESTERN = "windows-1252"
 MOST_ACCENTED = 0.3  # share of the letters; a text in another code page has more
-FOLDERS = "`attn bulk FOLDER OUT -- translate` reads folders"
+FOLDERS = "`attn bulk FOLDER OUT -- translate` reads folders of text; a document: -i FILE -o FILE"
 CONVERT = "convert it: iconv -f ENCODING -t UTF-8"
 
 

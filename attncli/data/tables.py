@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from attncli.data.lines import open_text
 from attncli.data.streams import decompressed, open_input, read_whole
 from attncli.faithful.result import Line
 from attncli.terminal import console
-from attncli.terminal.messages import counted
 from models.core.errors import InputError, ModelError
 from models.core.settings import parse_json
 from models.core.sources import TAB
@@ -89,51 +88,6 @@ def _check_numbers(rows: Sequence[Sequence[str]], name: str, column: int) -> Non
 def _say(message: str, *, warning: bool = False) -> None:
     """Say a message once, although files are read several times."""
     (console.warn if warning else console.say)(message)
-
-
-MORE_LABELS = 2  # labels per different text, above which the columns must be exchanged
-
-
-class LabelledText(NamedTuple):
-    """A text and its label."""
-
-    label: str
-    text: str
-
-
-def read_labelled(path: Path | str) -> list[LabelledText]:
-    """Return the rows of a table.
-
-    Raises ModelError for a row without a tab or a label, and for a table without any text.
-    """
-
-    def cells(lines: Iterable[str]) -> Iterator[list[str]]:
-        for number, line in enumerate(lines, 1):
-            label, tab, _ = line.partition(TAB)
-            if line.strip() and not (tab and label.strip()):
-                missing = "label" if tab else "tab"
-                raise ModelError(f"{path}, line {number} has no {missing}", "label, tab, text")
-            if line.strip():
-                yield line.split(TAB)
-
-    with open_text(path) as lines:
-        found = without_header(cells(lines), Path(path).name, column=1)
-        rows = [LabelledText(label.strip(), text) for label, text, *_ in found]
-    if not any(row.text.strip() for row in rows):
-        raise ModelError(f"{path} has no texts", "rows of label, tab, text")
-    return rows
-
-
-def check_order(rows: Sequence[LabelledText], path: str) -> None:
-    """Raise InputError for a table whose columns are exchanged: many long labels of a few texts."""
-    labels, texts = ({row[column] for row in rows} for column in range(2))
-    words = [sum(len(cell.split()) for cell in cells) / len(cells) for cells in (labels, texts)]
-    if len(labels) > MORE_LABELS * len(texts) and words[0] > words[1]:
-        raise InputError(
-            f"{path} has {len(labels):,} labels for {counted(len(texts), 'different text')}",
-            "label, tab, text in each line",
-            "exchange the columns",
-        )
 
 
 def read_glossary(path: Path) -> Glossary:

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from models.core.files import write_errors
 from models.search.batching import windows
 from models.text.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    pass
-
 CHUNK = 10_000  # pairs encoded at a time
+SIDES = ("source", "target")
 
 
 class Dropped(NamedTuple):
@@ -38,8 +36,20 @@ def read_pairs(folder: Path) -> Table:
 
     Raises OSError or ValueError if a file is missing or damaged.
     """
-    links = read_side(folder, "links") if (folder / "links.ids").exists() else None
-    return Table(read_side(folder, "source"), read_side(folder, "target"), links=links)
+    source, target = (read_side(folder, side) for side in SIDES)
+    return Table(source, target, links=read_links(folder))
+
+
+def read_links(folder: Path) -> Side | None:
+    """Return the linked tokens that `write_links` wrote, if any."""
+    return read_side(folder, "links") if (folder / "links.ids").exists() else None
+
+
+def write_links(folder: Path, pairs: Iterable[np.ndarray]) -> None:
+    """Write the linked tokens (N, 2) of each pair that is trained on."""
+    writer = SideWriter(folder, "links", np.dtype(np.uint32))
+    writer.add(links.flatten() for links in pairs)
+    writer.close()
 
 
 def read_side(folder: Path, side: str) -> Side:
@@ -60,33 +70,35 @@ def write_pairs(
     folder: Path,
     *,
     max_length: int,
+    sides: Sequence[str] = SIDES,
     name: str = "",
     advance: Callable[[int], None] = lambda done: None,
 ) -> tuple[Dropped, np.ndarray]:
     """Tokenise pairs into a folder; return how many are left out, and which are written, (N,).
 
-    A pair is left out if a side is empty, or longer than `max_length` tokens. name: of the files,
-    for messages. advance: receives the number of pairs done. Raises ModelError if none is written.
+    A pair is left out if a side is empty, or longer than `max_length` tokens. sides: those that are
+    tokenised. name: of the files, for messages. advance: receives the number of pairs done. Raises
+    ModelError if none is written.
     """
     import torch
 
     threads, kept, empty = torch.get_num_threads(), [np.zeros(0, bool)], 0
     kind = id_type(max(len(tokenizer.source), len(tokenizer.target)))
     with write_errors(folder):
-        source, target = (SideWriter(folder, side, kind) for side in ("source", "target"))
+        writers = [SideWriter(folder, side, kind) for side in sides]
         for chunk in windows(pairs, CHUNK):
-            texts = [list(side) for side in zip(*chunk, strict=True)]
-            sources = tokenizer.encode_sources(texts[0], threads)
-            targets = tokenizer.encode_targets(texts[1], threads)
-            sizes = np.array([[*map(len, sources)], [*map(len, targets)]])  # (2, N)
+            texts = dict(zip(SIDES, zip(*chunk, strict=True), strict=True))
+            encode = {"source": tokenizer.encode_sources, "target": tokenizer.encode_targets}
+            rows = [encode[side](list(texts[side]), threads) for side in sides]
+            sizes = np.array([[*map(len, side)] for side in rows])  # (sides, N)
             is_empty = sizes.min(0) <= tokenizer.empty
             kept.append(~is_empty & (sizes.max(0) <= max_length))
-            source.add(compress(sources, kept[-1]))
-            target.add(compress(targets, kept[-1]))
+            for writer, side in zip(writers, rows, strict=True):
+                writer.add(compress(side, kept[-1]))
             empty += int(is_empty.sum())
             advance(sum(map(len, kept)))
-        source.close()
-        target.close()
+        for writer in writers:
+            writer.close()
     written = np.concatenate(kept)
     dropped = Dropped(empty, int((~written).sum()) - empty)
     if not written.any():
@@ -96,9 +108,9 @@ def write_pairs(
 
 def _none_written(name: str, dropped: Dropped, longest: int) -> ModelError:
     return ModelError(
-        f"no usable pair in {name}: {dropped.empty:,} have an empty side, "
+        f"no usable example in {name}: {dropped.empty:,} have an empty side, "
         f"{dropped.long:,} are longer than {longest:,} tokens",
-        "text of that length on both sides",
+        "text of that length",
         "raise data.max_length and model.max_source" if dropped.long else "",
     )
 

@@ -300,7 +300,7 @@ class _Reader:
             at = self._positions(token.content, lines)
             pieces = marks(token.content, token.children or [], at)
         except Unmatched:
-            yield Kept(lines[0].start, "paragraphs that could not be read")
+            yield Kept(lines[0].start, "texts that could not be read")
             return
         texts = [piece for piece in pieces if piece.kind == "text"]
         escaped = {piece.text for piece in texts if piece.text != piece.raw}

@@ -7,26 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
+from attncli.data.lines import input_chunks
 from attncli.data.named_files import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
-from attncli.options import shared
-from attncli.options.line_streams import Input, Output, check_drawing, check_shown, open_source
+from attncli.explain.options import ExplainedOptions
+from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
 from attncli.terminal import console
-from attncli.terminal.messages import Screen, current_screen
-from attncli.translate.engine import TranslateOptions
-from models.core.errors import unknown_name
-from models.explain import METHODS, ExplainOptions
+from models.core.errors import ModelError, unknown_name
+from models.explain import METHODS
 from models.storage.installed import default_model, find_model
 from models.storage.settings import task_of
-
-
-class ExplainedOptions(TranslateOptions):
-    """Options of `attn explain`."""
-
-    TABLES = "picture attention"
-    UNUSED = ""
-
 
 Text = Annotated[
     list[str] | None,
@@ -60,16 +51,6 @@ Word = Annotated[
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option("--format", help="How to write explanations.")
 ]
-Show = Annotated[
-    bool, typer.Option("--show", help="Draw in the colours of the terminal; of an image, each map.")
-]
-PictureFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Also draw heat maps into a file: .svg, .png, .pdf or .html; of an image: .png, "
-        ".svg, .html or .npz."
-    ),
-]
 Set = Annotated[list[str] | None, SetOption(ExplainedOptions, example="picture.lines=1-20")]
 
 
@@ -81,11 +62,11 @@ def explain(
     source: shared.From = "",
     method: MethodOption = None,
     word: Word = 0,
-    input: Input = None,
-    output: Output = None,
+    input: line_streams.Input = None,
+    output: line_streams.Output = None,
     format: Format = "text",
-    show: Show = False,
-    picture: PictureFile = None,
+    show: shared.Show = False,
+    picture: shared.PictureFile = None,
     device: shared.Device = "auto",
     threads: shared.Threads = 0,
     set: Set = None,
@@ -103,12 +84,12 @@ def explain(
       attn explain photo.jpg --word 2 --picture maps.png
       attn explain -m runs/speech memo.wav
     """
-    options = ExplainedOptions.of_command(locals(), messages=console)
-    check_output(output, input)
     for each in method or ():
         if each not in METHODS:
             raise unknown_name("method", each, METHODS)
     methods, texts = tuple(dict.fromkeys(method or METHODS)), text or []
+    options = ExplainedOptions.of_command(locals(), messages=console)
+    check_output(output, input)
     name, shipped = texts[0].lower() if texts else "", "translate"
     if name.endswith(SUFFIXES):
         shipped = "caption"
@@ -119,22 +100,32 @@ def explain(
     is_image = task == "caption"
     if task not in ("caption", "transcribe"):
         shared.check_texts(texts, "explain")
-    check_shown(show, format)
-    from attncli.explain import explained, writers  # import torch
+    line_streams.check_shown(show, format)
+    # imports torch
+    from attncli.explain.runner import ExplainedLine, ExplainRunner, file_lines
     from attncli.render.image_attention import writer_of
 
-    screen = current_screen() if show else Screen(current_screen().width)
+    def draw(results: list[ExplainedLine]) -> list[str]:
+        """Write the maps of an image; there is nothing to remark."""
+        for maps in (one.maps for one in results):
+            if maps and picture:
+                if results[0].line.number > 1:
+                    raise ModelError(f"--picture {picture} for several images", "one image")
+                with open_output(picture) as write:
+                    write(writer_of(picture)(maps))
+        return []
+
     if is_image and picture:
         writer_of(picture)
         check_output(picture)
-    drawing = check_drawing(None if is_image else picture, options.picture.lines, drawn=False)
-    layout = writers.Layout(format, screen, drawing, show, picture if is_image else None)
-    with open_source(text, input) as stream:
-        explain_line, read = explained.open_explainer(
-            folder, options, ExplainOptions(methods, word)
+    lines = options.picture.lines
+    drawing = line_streams.check_drawing(None if is_image else picture, lines, drawn=False)
+    shown = line_streams.Picture(drawing)
+    with line_streams.open_source(text, input) as stream:
+        runner = ExplainRunner.open(folder, options)
+        read = file_lines if runner.model.files else input_chunks
+        complete = line_streams.write_lines(
+            runner, stream, output, shown, remarks=draw, read=read, weights=True, show=False
         )
-        outcomes = (explain_line(line) for chunk in read(stream) for line in chunk)
-        with open_output(output) as write:
-            refused = writers.write_all(outcomes, write, layout, console)
-    if refused:
-        raise typer.Exit(1)
+        shown.draw()
+    raise typer.Exit(not complete)

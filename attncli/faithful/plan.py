@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING
 from unicodedata import combining
 
 from attncli.faithful.checks import Check, check_loop, check_marked, lacks_parts
-from attncli.faithful.divide import PlanOptions, Reader, around_marks, divided, segments, too_long
+from attncli.faithful.divide import (
+    PlanOptions,
+    Reader,
+    around_marks,
+    divided,
+    halves,
+    segments,
+    too_long,
+)
 from attncli.faithful.fit import Fitting, concatenated, fitted, joined
 from attncli.faithful.parse import TAG, TaggedLine, parse
 from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_digits
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.spans import has_word
-from attncli.faithful.split import halves
 from attncli.faithful.stand_ins import Edit, StandIns, marked, readable
 from models.core.limits import LINE_TAGS
 from models.core.types import EMPTY, Hypothesis, Translation

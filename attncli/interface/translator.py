@@ -18,7 +18,7 @@ from attncli.render.alignment_writers import heat_maps
 from attncli.task.panels import AlignedPair
 from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
-from attncli.translate.alignment import joined, with_parts
+from attncli.translate.aligned import joined, with_parts
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models.alignment import Alignment, align, align_translations

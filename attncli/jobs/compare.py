@@ -22,8 +22,7 @@ from attncli.jobs.train import StopRequested, dry_run, fingerprints, stoppable, 
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
 from attncli.scoring.score import MetricScore
-from attncli.training.configuration import check_buildable
-from attncli.training.dev import DevSet
+from attncli.training.dev import DevSet, evaluate
 from attncli.training.estimate import Estimate, RunTime
 from attncli.training.fit import can_continue
 from attncli.training.folder import (
@@ -34,8 +33,8 @@ from attncli.training.folder import (
     locked,
     with_stored_choices,
 )
+from attncli.training.initial import check_buildable
 from attncli.training.interfaces import Progress, RunEvent, Started
-from attncli.training.metrics import evaluate
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import TestFiles, comparison_of, source_of_run
 from attncli.training.state import finished_run, read_counters, read_progress
@@ -84,18 +83,19 @@ class Failed(NamedTuple):
 
 def prepare(base: RunConfig, given: TestFiles, folder: Path) -> tuple[DataConfig, Tests]:
     """Return the data of all runs and the test set; write embedded data to the folder."""
-    source, data = source_of_run(base), base.data
+    source = source_of_run(base)
     files, gold, index = given
-    if not data.is_given:
+    if not base.data.is_given:
         with write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        data = source.demonstration(data, base.train.seed, folder.absolute())
+        source.demonstrate(folder.absolute())
         files, links = [folder / "test.tsv"], folder / "test.links"
         gold, index = (links, "0") if links.exists() else (None, None)
-    files = source.tests(data, files)
-    known = source.read_gold(data, files, gold, index) if gold else None
+    files = source.tests(files)
+    known = source.read_gold(files, gold, index) if gold else None
     hashes = [fingerprint(part) for part in (files, [gold] if gold else []) if part]
-    return data, Tests(files, known, hashlib.sha256(f"{hashes} {index}".encode()).hexdigest())
+    mark = hashlib.sha256(f"{hashes} {index}".encode()).hexdigest()
+    return source.data, Tests(files, known, mark)
 
 
 def plan(variants: Sequence[Variant], data: DataConfig, seeds: int, out: Path) -> list[Planned]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from attncli.terminal.messages import Messages, Silent
 from attncli.training.folder import RunFolder
-from models.core.errors import ConfigurationError, ModelError, intact
+from models.core.errors import ConfigurationError, ModelError
 from models.core.files import check_regular, read_regular, write_folder
 from models.core.sources import source_of
 from models.storage.archive import (
@@ -31,13 +30,9 @@ from models.storage.settings import (
     Shared,
     WeightPrecision,
     read_settings,
-    task_of,
-    write_alignment,
 )
 
 ARCHIVE = ".zip"
-HEAD_PAIRS = 100  # translations by which the attention head of an imported model is chosen
-HEAD_IMAGES = 3  # and images
 
 
 class Packed(NamedTuple):
@@ -55,13 +50,6 @@ class Packing(NamedTuple):
     share: str = ""  # model beside the target whose image network is used
     card: Path | None = None  # None: the model's own card
     about: About = About()  # facts that replace those of the model
-
-
-class Listed(NamedTuple):
-    """A model on disk and the facts about it; None if it is damaged."""
-
-    model: Installed
-    facts: Facts | None
 
 
 def pack(model: Path, target: Path, packing: Packing) -> Packed:
@@ -146,13 +134,13 @@ def verify(folder: Path) -> str:
     return "" if digests else "no digests"
 
 
-def listed() -> Iterator[Listed]:
-    """Yield the models in every place, with the facts about them."""
+def listed() -> Iterator[tuple[Installed, Facts | None]]:
+    """Yield the models in every place, with the facts about them; None: they are damaged."""
     for model in installed():
         try:
-            yield Listed(model, read_facts(model.folder))
+            yield model, read_facts(model.folder)
         except ModelError:
-            yield Listed(model, None)
+            yield model, None
 
 
 def _save(source: Path, folder: Path, packing: Packing) -> None:
@@ -202,6 +190,7 @@ def _install(
     path: Path, folder: Path, source: str, sample: Path | None, messages: Messages
 ) -> None:
     """Write a bundle into a folder."""
+    from attncli.jobs.heads import with_head
     from models.importers.base import import_model, is_published
     from models.networks.bundle import read
 
@@ -214,7 +203,7 @@ def _install(
     if is_published(path):
         with messages.progress(f"converting {path.name}", total=1.0) as advance:
             import_model(path, folder, name=source, advance=advance)
-        if chosen := _with_head(folder, sample):
+        if chosen := with_head(folder, sample):
             messages.say(chosen)
     elif path.is_dir():
         is_int8 = read_settings(path).get("weights") == "int8"
@@ -232,58 +221,3 @@ def _checked_name(name: str) -> str:
 
 def _size(folder: Path) -> int:
     return (folder / WEIGHTS).stat().st_size
-
-
-def _with_head(folder: Path, sample: Path | None) -> str:
-    """Choose the attention head of an imported model, and return what was chosen.
-
-    Of a translator by aligning its own translations; one of several languages has no direction yet,
-    so that none is chosen. Of a captioner by erasure.
-    """
-    if task_of(folder) == "caption":
-        return _with_map_head(folder, sample)
-    from attncli.data import grammar
-    from models.alignment import choose_head
-    from models.engines.translator import Translator
-
-    settings = read_settings(folder)
-    languages = read_about(settings).languages
-    if task_of(folder) != "translate" or settings["tokenizer"].get("languages"):
-        return ""
-    if sample is None and languages[:1] not in (("en",), ("eng",)):
-        return ""
-    texts = [pair.source for pair in grammar.generate(HEAD_PAIRS, seed=1)]
-    if sample is not None:
-        with intact(sample, "source texts in UTF-8, one a line"):
-            lines = sample.read_text("utf-8").splitlines()
-        texts = [line for line in lines if line.strip()][:HEAD_PAIRS]
-    model = Translator.read(folder)
-    greedy = dataclasses.replace(model.search, beam=1)
-    fitting = [text for text in texts if model.source_length(text) <= model.max_source_length]
-    found = model.translate(fitting, search=greedy)
-    pairs = [(each.source, each.text) for each in found if each.text.strip()]
-    if not pairs:
-        return ""
-    chosen = choose_head(model, pairs)
-    write_alignment(folder, chosen)
-    return f"words are aligned by {chosen.place}, chosen by {len(pairs)} translations"
-
-
-def _with_map_head(folder: Path, sample: Path | None) -> str:
-    """Choose layer and head of the maps of a captioner by blurring images, or drawn scenes."""
-    from attncli.data import scenes
-    from models.engines.captioner import Captioner
-    from models.engines.erasure import choose_map_head
-    from models.signals.images import open_image, to_square
-
-    drawn = islice(scenes.generate(1), HEAD_IMAGES)
-    files: Sequence[Path | bytes] = [scenes.png(scene) for scene in drawn]
-    if sample is not None:
-        inside = sorted(sample.iterdir()) if sample.is_dir() else [sample]
-        files = [path for path in inside if path.is_file()][:HEAD_IMAGES]
-    model = Captioner.read(folder)
-    squares = (to_square(open_image(file), model.config.image) for file in files)
-    chosen = choose_map_head(model, squares)
-    if chosen.place:
-        write_alignment(folder, chosen)
-    return chosen.place and f"maps are of {chosen.place}, chosen by erasure in {len(files)} images"

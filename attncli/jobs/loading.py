@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.options.settings import HardAttention, Options
 from attncli.terminal.messages import Messages
-from models import load_captioner, load_classifier, load_ensemble, load_transcriber, load_translator
+from models import load_captioner, load_classifier, load_ensemble, load_translator
 from models.core.errors import ConfigurationError, ModelError
 from models.core.sources import columns_of, source_of
 from models.engines.ctranslate2_cache import cache_folder
@@ -35,7 +35,6 @@ LOADERS: dict[str, Callable[..., Any]] = {
     "translate": load_translator,
     "caption": load_captioner,
     "classify": load_classifier,
-    "transcribe": load_transcriber,
 }
 
 
@@ -54,10 +53,16 @@ def load(task: str, models: Path | Sequence[Path] | None, options: Options) -> A
     given = as_folders(models)
     if len(given) > 1:
         return _load_ensemble(given, options)
-    path = chosen_model(given[0] if given else None, task)
-    say_licence(path, read_settings(path), options.messages)
+    path = model_folder(task, models, options)
     gc.freeze()  # modules that are loaded by now are no longer searched, which takes 0.1 s
     return LOADERS[task](path, device=open_device(options))
+
+
+def model_folder(task: str, models: Path | Sequence[Path] | None, options: Options) -> Path:
+    """Return the folder of the model of a task; say what its licence forbids."""
+    path = chosen_model(next(iter(as_folders(models)), None), task)
+    say_licence(path, read_settings(path), options.messages)
+    return path
 
 
 def as_folders(models: Path | Sequence[Path] | None) -> list[Path]:

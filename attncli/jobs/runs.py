@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from attncli.training.dev import described
 from attncli.training.folder import LOCK, RunFolder, locked, read_config
-from attncli.training.metrics import described
 from attncli.training.sources import training_source
 from attncli.training.state import Counters, finished_run, read_progress, write_finished
 from models.core.errors import ModelError, NotFoundError

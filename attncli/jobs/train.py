@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 
 from attncli.training import estimate
-from attncli.training.configuration import check_buildable, weights_hash
-from attncli.training.dev import DevSet
+from attncli.training.configuration import weights_hash
+from attncli.training.dev import DevSet, evaluate
 from attncli.training.fit import Evaluate, can_continue, fit
 from attncli.training.folder import (
     START,
@@ -25,6 +25,7 @@ from attncli.training.folder import (
     store_train,
     with_stored_choices,
 )
+from attncli.training.initial import check_buildable
 from attncli.training.interfaces import (
     AlreadyFinished,
     Ended,
@@ -38,7 +39,6 @@ from attncli.training.interfaces import (
     Stepped,
 )
 from attncli.training.log import add_update, interval_record
-from attncli.training.metrics import evaluate
 from attncli.training.precision import DTYPES, chosen_precision, limit_kernel_caches
 from attncli.training.processes import ALONE, Processes, ProcessLost
 from attncli.training.retention import compared, is_compared
@@ -79,7 +79,8 @@ def train(
     everything saved.
     """
     folder, home = RunFolder(path), torch.device(device)
-    check_new(config.start_from, path)
+    if config.start_from and Path(config.start_from).resolve() == path.resolve():
+        raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
     check_buildable(config)
     with locked(path):
         config = replace(config, train=with_stored_choices(folder, config.train))
@@ -117,12 +118,6 @@ def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None
     for _ in fit(state, data.examples, score, config.train, dtype, reward, processes=group):
         if group.first(False):
             return
-
-
-def check_new(start_from: str, path: Path) -> None:
-    """Raise ModelError for a run that is its own initial model."""
-    if start_from and Path(start_from).resolve() == path.resolve():
-        raise ModelError(f"{path} is the initial model", "a new folder", "choose another -o")
 
 
 def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished | None]:

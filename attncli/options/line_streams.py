@@ -11,23 +11,23 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, BinaryIO, NamedTuple, Protocol, TextIO, TypeVar
 
 import typer
 
 from attncli.data.lines import input_chunks
+from attncli.data.named_files import NamedFile
 from attncli.data.streams import check_output, is_compressed, open_input, open_output
 from attncli.render.alignment_writers import FORMATS, format_of
 from attncli.task.panels import AlignedPair, WeightedText
-from attncli.task.runner import Runner
+from attncli.task.runner import Noted, Result, Runner
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from models.core.errors import ConfigurationError
 from models.core.files import write_errors
 
 if TYPE_CHECKING:
-    from attncli.data.lines import ClassifiedLine
-    from attncli.faithful.result import Line, TranslatedLine
+    from attncli.faithful.result import Line
 
 
 Drawn = AlignedPair | WeightedText
@@ -169,7 +169,15 @@ def numbers(text: str) -> Sequence[range]:
     return found
 
 
-LineResult = TypeVar("LineResult", "TranslatedLine", "ClassifiedLine")
+class LineOutcome(Noted, Protocol):
+    """A result of a line."""
+
+    @property
+    def line(self) -> Line:
+        """The line."""
+
+
+LineResult = TypeVar("LineResult", bound=LineOutcome)
 
 Input = Annotated[
     Path | None,
@@ -250,11 +258,12 @@ def write_lines(
     weights: bool,
     show: bool,
     remarks: Callable[[list[LineResult]], Iterable[str]] = lambda results: (),
+    read: Callable[[BinaryIO], Iterator[list[Line]]] = input_chunks,
 ) -> bool:
     """Compute, write and report the lines of a stream; return True if all have a result.
 
     weights, picture: what is drawn of them. show: True draws below each row, too. remarks: about
-    some results.
+    some results. read: divides the stream into chunks.
     """
     complete, away = True, is_away(output) and not source.isatty()
     with (
@@ -263,7 +272,7 @@ def write_lines(
     ):
         progress = ByteProgress(advance)
         runner.on_batch = progress.show_share
-        for results in runner.run(progress.read(input_chunks(source)), weights=weights):
+        for results in runner.run(progress.read(read(source)), weights=weights):
             write(_shown(runner, results, picture.drawing) if show else runner.rows(results))
             if picture.drawing.path:
                 picture.take(drawn for each in results for drawn in runner.drawn(each))
@@ -272,6 +281,43 @@ def write_lines(
             complete = complete and all(runner.text(each) is not None for each in results)
             progress.finish([each.line for each in results])
     return complete
+
+
+def write_files(
+    runner: Runner[NamedFile, Result],
+    groups: Iterable[Sequence[NamedFile]],
+    output: Path | None,
+    *,
+    weights: bool,
+    show: bool,
+    take: Callable[[list[Result]], Iterable[str]],
+    total: int | None = None,
+    frame: tuple[bytes, bytes] = (b"", b""),
+) -> bool:
+    """Compute, write and report files as they finish; return True if there was no fault.
+
+    take: receives some results; returns further faults. total: number of files, if it is known.
+    frame: what is written before and after all results.
+    """
+    count = failed = 0
+    shown = not runner.options.alone and is_away(output)
+    with (
+        open_output(output) as write,
+        console.progress(runner.doing, total=total, shown=shown) as advance,
+    ):
+        write(frame[0])
+        for results in runner.run(groups, weights=weights):
+            for each in [[one] for one in results] if show else [results]:
+                write(runner.rows(each))
+                if show:
+                    write(runner.heat_map(each[0]).encode("utf-8", "replace"))
+            for fault in [*(one.note for one in results if one.note), *take(results)]:
+                console.warn(fault)
+                failed += 1
+            count += len(results)
+            advance(count, counted(count, runner.unit))
+        write(frame[1])
+    return not failed
 
 
 def _shown(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,14 +12,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import typer
 
-from attncli.data.lines import open_text
-from attncli.data.streams import check_output, open_output
 from attncli.documents.document import AS_LINES, COMPRESSED, FORMATS, hint
-from attncli.terminal.messages import counted
 from models.core.config import BATCH_IMAGES, MAX_BATCH_TOKENS
 from models.core.errors import ModelError, NotFoundError
 from models.core.settings import option
-from models.storage.installed import default_model
 
 MODEL = "ATTN_MODEL"
 MOST_THREADS = 512  # thousands of them take a minute to start, and memory
@@ -74,6 +69,22 @@ Beam = Annotated[
     int | None, typer.Option("--beam", "-b", help="Beam size: hypotheses kept at each step.")
 ]
 Nbest = Annotated[int | None, typer.Option("--nbest", "-n", help="Outputs per input.")]
+Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its output.")]
+Show = Annotated[
+    bool, typer.Option("--show", help="Draw the attention in the terminal, below each output.")
+]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Draw the attention of the outputs into a file: .svg, .png, .pdf, .html; of words "
+        "with words, or of an image, also .npz."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
+GoldIndex = Annotated[
+    Literal["0", "1"] | None,
+    typer.Option(help="Index of the first word in --gold, if the file does not show it."),
+]
 
 
 @dataclass(frozen=True)
@@ -184,61 +195,3 @@ def _is_file(text: str) -> bool:
         return Path(text).is_file()
     except (OSError, ValueError):  # too long for a name, or with a zero byte
         return False
-
-
-MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
-
-ScoredModels = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--model",
-        "-m",
-        help="Model to score: its name (`attn models` lists them) or the folder of a run or "
-        f"bundle. May be repeated. [env: {MODEL}]",
-    ),
-]
-Save = Annotated[
-    Path | None,
-    typer.Option(help="Write the outputs of the model to this file; {model} is its name."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
-
-
-def folders_of(
-    models: list[Path] | None, hypotheses: list[Path] | None, task: str = "translate"
-) -> list[Path]:
-    """Return the models given; without outputs to score, that of the environment or of the box."""
-    default = os.environ.get(MODEL, "")
-    if models or hypotheses:
-        return models or []
-    if not default:
-        return [default_model(task)]
-    return [Path(folder) for folder in default.split(os.pathsep) if folder]
-
-
-def check_save(folders: list[Path], save: Path | None) -> None:
-    """Refuse a file of outputs that cannot be written, before any work."""
-    if save and not folders:
-        raise typer.BadParameter("needs --model", param_hint="'--save'")
-    if save and len(folders) > 1 and MODEL_NAME not in str(save):
-        raise typer.BadParameter(
-            f"one file for several models; put {MODEL_NAME} into its name", param_hint="'--save'"
-        )
-    check_output(save)
-
-
-def save_outputs(save: Path | None, model: str, outputs: Iterable[str]) -> None:
-    """Write the outputs of one model, a line each, to the file of --save if it is given."""
-    if save:
-        with open_output(Path(str(save).replace(MODEL_NAME, model))) as write:
-            write("".join(f"{output}\n" for output in outputs).encode("utf-8", "replace"))
-
-
-def read_outputs(path: Path, count: int) -> list[str]:
-    """Return the outputs of another program, one a line; raise ModelError unless `count`."""
-    with open_text(path) as lines:
-        outputs = list(lines)
-    if len(outputs) != count:
-        found = f"{path} has {counted(len(outputs), 'line')}"
-        raise ModelError(found, f"{count:,}, one for each of the test set")
-    return outputs

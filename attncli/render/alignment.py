@@ -80,7 +80,7 @@ def npz(pairs: Sequence[AlignedPair]) -> bytes:
     """Return all pairs as one .npz file."""
     import numpy
 
-    arrays: JsonObject = {}
+    arrays: dict[str, Any] = {}
     for pair in pairs:
         panel = pair.panels[0]
         found = {

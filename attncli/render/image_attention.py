@@ -6,13 +6,14 @@ import base64
 import html
 import io
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from attncli.render.image_maps import (
     DARK,
@@ -24,162 +25,62 @@ from attncli.render.image_maps import (
     npz,
     smooth,
 )
-from attncli.terminal.messages import GROUND, LETTER, Screen, colour_code, fitted, padded, printable
+from attncli.terminal.messages import GROUND, LETTER, Screen, colour_code, fitted, padded
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 
-PANEL_SIDE, GAP, LEGEND = 224, 16, 50  # pixels of a panel: image, margin, text below
+PANEL_SIDE, PANEL, BELOW = 224, 1.7, 0.5  # of a panel: pixels, inches, inches of its texts
 COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
-TITLE, LINE = 19, 26  # size and height of the caption's letters
-PANEL_FOOT, NOTE = 52, 12  # height of the notes below the panels, and size of their letters
-SHARES, CELL = (0, 0.25, 0.5, 0.75, 1), 15  # of the cells of the scale, and their side
-INK, PALE, PAPER = "#1a1a1a", "#6a6a6a", "#ffffff"
+SHARES = (0, 0.25, 0.5, 0.75, 1)  # of the cells of the scale
 
 
-class Label(NamedTuple):
-    """A line of text on a sheet."""
+def draw_maps(attention: AttentionMaps, *, kind: str = "png") -> bytes:
+    """Draw the image and a panel for each word; below them the read mode and a scale.
 
-    left: float
-    top: float
-    text: str
-    font: ImageFont.FreeTypeFont
-    ink: str = INK
-
-
-class Sheet(NamedTuple):
-    """Images and texts, at places in pixels."""
-
-    size: tuple[int, int]  # width and height
-    images: list[tuple[int, int, Image.Image]]  # left, top, image
-    labels: list[Label]
-
-
-def png(attention: AttentionMaps) -> bytes:
-    """Return the panels as PNG."""
-    buffer = io.BytesIO()
-    drawn(attention).save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
-
-
-def drawn(attention: AttentionMaps) -> Image.Image:
-    """Return the panels as an image."""
-    sheet = sheet_of(attention)
-    image = Image.new("RGB", sheet.size, PAPER)
-    for left, top, part in sheet.images:
-        image.paste(part, (left, top))
-    draw = ImageDraw.Draw(image)
-    for one in sheet.labels:
-        draw.text((one.left, one.top), one.text, fill=one.ink, font=one.font)
-    return image
-
-
-def svg(attention: AttentionMaps) -> bytes:
-    """Return the panels as SVG, whose words are text."""
-    sheet = sheet_of(attention)
-    width, height = sheet.size
-    parts = [
-        f'<image x="{left}" y="{top}" width="{image.width}" height="{image.height}" '
-        f'href="{data_url(image, "PNG", optimize=True)}"/>'
-        for left, top, image in sheet.images
-    ]
-    for left, top, text, letters, ink in sheet.labels:
-        weight = "bold" if letters.getname()[1] == "Bold" else "normal"
-        parts.append(
-            f'<text x="{left:.1f}" y="{top + letters.getmetrics()[0]:.1f}" fill="{ink}" '
-            f'font-size="{letters.size:g}" font-weight="{weight}" xml:space="preserve">'
-            f"{escaped(printable(text))}</text>"  # XML has no control characters
-        )
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="DejaVu Sans, sans-serif">\n'
-        f'<rect width="100%" height="100%" fill="{PAPER}"/>\n'
-    )
-    return (head + "\n".join(parts) + "\n</svg>\n").encode()
-
-
-def sheet_of(attention: AttentionMaps) -> Sheet:
-    """Return the caption, the image, a panel for each word, the read mode, and the scale.
-
-    Source: Xu et al. 2015, Figures 2 and 3.
+    kind: svg, png or pdf. Source: Xu et al. 2015, Figures 2 and 3.
     """
-    count = len(attention.words) + 1
-    columns = min(COLUMNS, key=lambda columns: -count % columns)
-    columns = max(3, min(columns, count))  # room for the title
-    rows = math.ceil(count / columns)
-    width = GAP + columns * (PANEL_SIDE + GAP)
-    title = wrapped(attention.caption, width - 2 * GAP, TITLE)
-    labels = [
-        Label(GAP, GAP + LINE * number - 4, line, font(TITLE)) for number, line in enumerate(title)
-    ]
-    head = GAP + LINE * len(title) + GAP // 2
-    images = [(GAP, head, attention.image.resize((PANEL_SIDE, PANEL_SIDE)))]
-    for word in range(count - 1):
-        row, column = divmod(word + 1, columns)
-        left, top = GAP + column * (PANEL_SIDE + GAP), head + row * (PANEL_SIDE + LEGEND)
-        images.append((left, top, highlighted(attention, word, PANEL_SIDE)))
-        labels += _below_panel(attention, word, left, top + PANEL_SIDE)
-    foot = head + rows * (PANEL_SIDE + LEGEND) + 6
-    note = f"{Path(attention.name).name}   {explained(attention)}"
-    labels.append(Label(GAP, foot, note, fitted_font(note, width - 2 * GAP, NOTE), PALE))
-    low, high, top = "weight 0", "largest of the word", foot + 22
-    left = round(GAP + font(NOTE).getlength(low) + 6)
-    after = left + len(SHARES) * CELL + 6
-    labels += [Label(GAP, top, low, font(NOTE), PALE), Label(after, top, high, font(NOTE), PALE)]
-    return Sheet((width, foot - 6 + PANEL_FOOT), [*images, (left, top, scale())], labels)
-
-
-def _below_panel(attention: AttentionMaps, word: int, left: int, top: int) -> Iterator[Label]:
-    """Yield a word and its figures, in the middle below its panel."""
-    text, figures = attention.words[word], attention.figures(word)
-    for line, letters, ink, below in (
-        (text, fitted_font(text, PANEL_SIDE, 17, bold=True), INK, 3),
-        (figures, font(NOTE), PALE, 25),
-    ):
-        middle = left + (PANEL_SIDE - letters.getlength(line)) / 2
-        yield Label(middle, top + below, line, letters, ink)
-
-
-def scale() -> Image.Image:
-    """Return the brightness of a white image by weight, from 0 to the largest of the word."""
-    image = Image.new("RGB", (CELL * len(SHARES) + 1, CELL + 1))
-    draw = ImageDraw.Draw(image)
-    for n, share in enumerate(SHARES):
-        grey = round(255 * (DARK + (1 - DARK) * share))
-        box = (CELL * n, 0, CELL * (n + 1), CELL)
-        draw.rectangle(box, fill=(grey, grey, grey), outline=PALE)
-    return image
-
-
-@cache
-def font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
-    """Return DejaVu Sans, which has the letters of most alphabets."""
     import matplotlib
+    from matplotlib.figure import Figure
 
-    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
-    return ImageFont.truetype(str(Path(matplotlib.get_data_path(), "fonts", "ttf", name)), size)
+    from attncli.render.figures import fonts, label_of, saved
+
+    count = len(attention.words) + 1
+    columns = max(3, min(min(COLUMNS, key=lambda columns: -count % columns), count))
+    rows = math.ceil(count / columns)
+    line = round(14 * columns * PANEL)  # letters
+    with matplotlib.rc_context({"font.family": fonts(), "font.size": 8}):
+        size = columns * PANEL, rows * (PANEL + BELOW) + 1
+        figure = Figure(figsize=size, layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        for number, axes in enumerate(panels):
+            axes.set(xticks=[], yticks=[])
+            axes.set_frame_on(False)
+            if 0 < number < count:
+                word = number - 1
+                axes.imshow(highlighted(attention, word, PANEL_SIDE))
+                axes.set_title(label_of(attention.words[word]), weight="bold")
+                axes.set_xlabel(label_of(attention.figures(word)))
+        panels[0].imshow(attention.image.resize((PANEL_SIDE, PANEL_SIDE)))
+        figure.suptitle(textwrap.fill(label_of(attention.caption), line), fontsize="large")
+        note = label_of(f"{Path(attention.name).name}   {explained(attention)}")
+        _scale(figure, textwrap.fill(note, line))
+        return saved(figure, kind)
 
 
-def fitted_font(
-    text: str, width: float, size: int, *, bold: bool = False
-) -> ImageFont.FreeTypeFont:
-    """Return the font at the largest size, at most `size`, at which the text fits the width."""
-    while size > 6 and font(size, bold=bold).getlength(text) > width:
-        size -= 1
-    return font(size, bold=bold)
+def _scale(figure: Figure, note: str) -> None:
+    """Draw the brightness of a white image by weight, from 0 to the largest of the word."""
+    from matplotlib.patches import Patch
 
-
-def wrapped(text: str, width: float, size: int) -> list[str]:
-    """Return the lines of a text, wrapped to a width in pixels."""
-    lines: list[str] = []
-    for word in text.split():
-        if lines and font(size).getlength(f"{lines[-1]} {word}") <= width:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines
+    greys = [str(DARK + (1 - DARK) * share) for share in SHARES]
+    patches = [Patch(facecolor=grey, edgecolor="#6a6a6a") for grey in greys]
+    labels = ["weight 0", *[""] * (len(SHARES) - 2), "largest of the word"]
+    figure.legend(
+        patches, labels, loc="outside lower center", ncols=len(SHARES), title=note, frameon=False
+    )
 
 
 SIDE = 384  # pixels of an image on the page
@@ -270,8 +171,7 @@ def escaped(text: str) -> str:
 
 
 WRITERS: dict[str, Callable[[AttentionMaps], bytes]] = {
-    ".png": png,
-    ".svg": svg,
+    **{f".{kind}": partial(draw_maps, kind=kind) for kind in ("png", "svg", "pdf")},
     ".html": html_page,
     ".npz": npz,
 }

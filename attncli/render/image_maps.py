@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -140,7 +140,7 @@ def npz(attention: AttentionMaps) -> bytes:
     return archive(arrays)
 
 
-def archive(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def archive(arrays: Mapping[str, np.ndarray]) -> bytes:
     """Return arrays as a compressed archive for ``numpy.load``, without pickled objects."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ def energies(attention: SoundAttention) -> Array:
     return ((values - low) / max(high - low, 1e-9)).clip(0, 1)
 
 
-def draw_sound(maps: Maps, *, kind: str = "png") -> bytes:
+def draw_sound(name: str, maps: Maps, wav: bytes = b"", *, kind: str = "png") -> bytes:
     """Draw the first MOST segments. kind: svg, png or pdf."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -194,7 +195,7 @@ def wav_of(samples: Array, rate: int) -> bytes:
     return buffer.getvalue()
 
 
-def arrays(maps: Maps) -> bytes:
+def arrays(name: str, maps: Maps, wav: bytes = b"") -> bytes:
     """Return the arrays; see `archive`.
 
     Of segment N: tokens-N (T,), weights-N (T, S), spectrogram-N (F, bands), words-N (W,), times-N
@@ -239,9 +240,7 @@ def _columns(rows: Array, columns: int) -> Array:
 
 
 WRITERS: dict[str, Callable[[str, Maps, bytes], bytes]] = {
-    ".png": lambda name, maps, wav: draw_sound(maps, kind="png"),
-    ".svg": lambda name, maps, wav: draw_sound(maps, kind="svg"),
-    ".pdf": lambda name, maps, wav: draw_sound(maps, kind="pdf"),
+    **{f".{kind}": partial(draw_sound, kind=kind) for kind in ("png", "svg", "pdf")},
     ".html": sound_page,
-    ".npz": lambda name, maps, wav: arrays(maps),
+    ".npz": arrays,
 }

@@ -72,9 +72,9 @@ class RunScores(NamedTuple):
         scores: tuple[MetricScore, ...] = getattr(self, part)
         return next((score.value for score in scores if score.name == metric), None)
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """Return the row as a flat record, in which dev BLEU has the key dev_bleu."""
-        record: dict[str, Any] = {}
+        record: dict[str, object] = {}
         for name, value in self._asdict().items():
             if name in PARTS:
                 record |= {f"{name}_{score.name}": score.value for score in value}

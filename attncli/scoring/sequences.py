@@ -128,27 +128,15 @@ def score_labels(
 class AlignmentScores(NamedTuple):
     """Scores of links against gold links, from 0 to 1, and the number of links."""
 
-    name: str
     error_rate: float
     precision: float
     recall: float
     f: float
     links: int
-    note: str = ""  # how the links were read or computed
-
-
-class GoldSummary(NamedTuple):
-    """Size of a file of gold links, and how it was read."""
-
-    name: str
-    note: str
-    pairs: int
-    sure: int
-    possible: int  # that are not sure
 
 
 def score_alignments(
-    name: str, found: Iterable[frozenset[Link]], gold: Sequence[PairLinks], note: str = ""
+    found: Iterable[frozenset[Link]], gold: Sequence[PairLinks]
 ) -> AlignmentScores:
     """Return the scores of the links of all pairs; found and gold have an item for each pair.
 
@@ -165,13 +153,11 @@ def score_alignments(
         certain += len(row & wanted.sure)
     precision, recall = share(hits, links), share(certain, sure)
     return AlignmentScores(
-        name=name,
         error_rate=1 - share(certain + hits, links + sure),
         precision=precision,
         recall=recall,
         f=share(2 * precision * recall, precision + recall),
         links=links,
-        note=note,
     )
 
 

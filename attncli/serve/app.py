@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from attncli.serve import chat, documents, information, labels, media, translate
+from attncli.serve import documents, information, labels, media, translate
 from attncli.serve.requests import SECONDS, RequestError, error_answer
 from attncli.serve.service import Service
 from attncli.terminal import console
@@ -58,8 +58,6 @@ ENDPOINTS = (
     ("/transcribe", media.transcribe, POST),
     ("/models", information.models, GET),
     ("/metrics", information.metrics, GET),
-    ("/v1/models", chat.models, GET),
-    ("/v1/chat/completions", chat.completions, POST),
     ("/v1/audio/transcriptions", media.transcriptions, POST),
 )
 PAGES = {"/": "index.html", "/docs": "api.html"}

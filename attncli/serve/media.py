@@ -38,20 +38,14 @@ async def caption(request: Request) -> Response:
     image = next(filter(None, given.files.values()), b"")
     if not image:
         raise invalid("no image; send its bytes as the body, or as the field `file` of a form")
-    outcome = await captioned(call, image, given.text("model", ""), job)
+    name = call.service.catalogue.model(given.text("model", ""), CAPTION).name
+    await asyncio.to_thread(check_pixels, image, call.service.options.max_pixels * 10**6)
+    [outcome] = await call.run(name, job, [NamedFile("the image", image)])
     answer = caption_record(outcome)
     if outcome.attention and given.flag("image"):
         square = outcome.attention.image  # as the model read it; its maps lie over it
         answer["image"] = await asyncio.to_thread(data_url, square, "JPEG", quality=88)
     return JSONResponse(answer)
-
-
-async def captioned(call: Call, image: bytes, model: str, job: Job) -> Any:
-    """Return the captions of an image. Raises RequestError if it cannot be read."""
-    name = call.service.catalogue.model(model, CAPTION).name
-    await asyncio.to_thread(check_pixels, image, call.service.options.max_pixels * 10**6)
-    [outcome] = await call.run(name, job, [NamedFile("the image", image)])
-    return outcome
 
 
 def check_pixels(image: bytes, most: int) -> None:

@@ -58,7 +58,7 @@ def error_answer(
     scope: Scope, error: RequestError, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return the answer to a refused request; below /v1 in the form that OpenAI's clients read."""
-    more: JsonObject = dict(headers or {})
+    more = dict(headers or {})
     if error.retry_after:
         more["Retry-After"] = str(error.retry_after)
     message = error.message.encode("utf-8", "replace").decode()  # names of fields may be no Unicode

@@ -273,7 +273,9 @@ def summary(name: str) -> str:
     module, _, function = COMMANDS[name].partition(":")
     path = Path(__file__).parents[1].joinpath(*module.split(".")[1:]).with_suffix(".py")
     found = re.search(
-        rf'^def {function}\(.*?^    """(.+?)(?:"""|$)', path.read_text("utf-8"), re.M | re.S
+        rf'^(?:def|class) {function}\(.*?^    """(.+?)(?:"""|$)',
+        path.read_text("utf-8"),
+        re.M | re.S,
     )
     return found[1] if found else ""
 
@@ -302,7 +304,8 @@ def with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def run(*, quiet: bool, **values: Any) -> Any:
         console.be_quiet(quiet)
-        return function(**values)
+        found = function(**values)
+        return found.run() if isinstance(function, type) else found
 
     option = inspect.Parameter(
         "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet

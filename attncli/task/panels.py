@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    import numpy as np
 
     from models.core.types import Link
 
@@ -17,11 +17,11 @@ class Panel(NamedTuple):
 
     name: str
     links: frozenset[Link]
-    weights: NDArray[Any] | None = None  # (J, I) from 0 to 1
-    heads: NDArray[Any] | None = None  # (L, H, J, I) of every layer and head
+    weights: np.ndarray | None = None  # (J, I) from 0 to 1
+    heads: np.ndarray | None = None  # (L, H, J, I) of every layer and head
     shown: str = ""  # model, layer, head and step of the weights
-    source_heads: NDArray[Any] | None = None  # (L, H, I, I) self-attention of the encoder
-    target_heads: NDArray[Any] | None = None  # (L, H, J, J) self-attention of the decoder
+    source_heads: np.ndarray | None = None  # (L, H, I, I) self-attention of the encoder
+    target_heads: np.ndarray | None = None  # (L, H, J, J) self-attention of the decoder
 
     @property
     def title(self) -> str:
@@ -53,7 +53,7 @@ class AlignedPair(NamedTuple):
     note: str = ""  # why there is no alignment; empty if there is one
     ending: str = "\n"  # of its line
     inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
-    cells: NDArray[Any] | None = None  # (J, C) weights on the cells of an image
+    cells: np.ndarray | None = None  # (J, C) weights on the cells of an image
 
     @property
     def drawn(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class Noted(Protocol):
 Item = TypeVar("Item")
 Result = TypeVar("Result", bound=Noted)
 Models = Path | Sequence[Path] | None  # folders or names
-JsonObject: TypeAlias = dict[str, Any]
+JsonObject: TypeAlias = dict[str, object]
 
 
 class Runner(ABC, Generic[Item, Result]):

@@ -17,7 +17,7 @@ from models.core.errors import unknown_name
 class Task(NamedTuple):
     """Places of a task, as module:name; empty for a part that it does not have."""
 
-    commands: Mapping[str, str]  # functions by name; those that score begin with `evaluate`
+    commands: Mapping[str, str]  # by name: functions, and the `Evaluation`s of `evaluate ...`
     training: Mapping[str, str] = {}  # TrainingSource, by kind of input (models/core/sources)
     runner: str = ""  # Runner, with which every door works
     loaded: str = ""  # class that `attncli.load` returns; without one, that of `models.load`
@@ -27,7 +27,7 @@ TASKS: dict[str, Task] = {
     "translate": Task(
         {
             "translate": "attncli.translate.command:translate",
-            "evaluate": "attncli.translate.evaluate_command:evaluate",
+            "evaluate": "attncli.translate.evaluate_command:TranslationEvaluation",
         },
         training={
             "text": "attncli.translate.source:TextTraining",
@@ -39,7 +39,7 @@ TASKS: dict[str, Task] = {
     "classify": Task(
         {
             "classify": "attncli.classify.command:classify",
-            "evaluate labels": "attncli.classify.command:labels",
+            "evaluate labels": "attncli.classify.evaluate_command:LabelEvaluation",
         },
         training={"labelled_text": "attncli.classify.source:LabelTraining"},
         runner="attncli.classify.runner:ClassifyRunner",
@@ -48,7 +48,7 @@ TASKS: dict[str, Task] = {
     "caption": Task(
         {
             "caption": "attncli.caption.command:caption",
-            "evaluate captions": "attncli.caption.evaluate_command:captions",
+            "evaluate captions": "attncli.caption.evaluate_command:CaptionEvaluation",
         },
         training={"image": "attncli.caption.source:ImageTraining"},
         runner="attncli.caption.runner:CaptionRunner",
@@ -57,7 +57,7 @@ TASKS: dict[str, Task] = {
     "transcribe": Task(
         {
             "transcribe": "attncli.transcribe.command:transcribe",
-            "evaluate transcripts": "attncli.transcribe.evaluate_command:transcripts",
+            "evaluate transcripts": "attncli.transcribe.evaluate_command:TranscriptEvaluation",
         },
         training={"audio": "attncli.transcribe.source:AudioTraining"},
         runner="attncli.transcribe.runner:TranscribeRunner",
@@ -66,7 +66,7 @@ TASKS: dict[str, Task] = {
         {
             "align": "attncli.align.command:align",
             "align train": "attncli.commands.train_aligner:align_train",
-            "evaluate alignments": "attncli.align.evaluate_command:alignments",
+            "evaluate alignments": "attncli.align.evaluate_command:AlignmentEvaluation",
         },
         runner="attncli.align.pairs:AlignRunner",
     ),

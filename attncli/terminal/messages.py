@@ -6,7 +6,7 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple, Protocol
 from unicodedata import bidirectional, category
@@ -53,6 +53,13 @@ class Silent:
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun: "1 image", "2,000 images"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def abridged(names: Iterable[str], most: int = 3) -> str:
+    """Return the first names, and the number of the others."""
+    names = list(names)
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return "; ".join(names[:most]) + more
 
 
 def duration(seconds: float) -> str:

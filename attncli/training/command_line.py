@@ -26,11 +26,11 @@ from attncli.training.settings.corpora import CorpusConfig, languages_of
 from attncli.training.settings.toml import read_toml
 from attncli.training.sources import find_training_source, named_kind, training_source
 from models.core.errors import ModelError, unknown_name
-from models.core.settings import from_dict, merged, to_dict
+from models.core.settings import Values, from_dict, merged, to_dict
 from models.core.use_config import TokenizerConfig
 from models.storage.installed import find_model
 from models.storage.presets import PRESETS, usual_preset
-from models.storage.replay import NAME as REPLAY_FILE
+from models.storage.settings import REPLAY as REPLAY_FILE
 from models.storage.settings import read_settings
 from models.text.own_vocabulary import own_kind
 
@@ -60,7 +60,7 @@ def settings(
     """
     assignments = list(assignments)
     values = _tables([path for path in files if path.suffix == ".toml"])
-    named: dict[str, Any] = {
+    named: Values = {
         "train": [str(path) for path in files if path.suffix != ".toml"],
         "dev": [str(path) for path in dev],
         "corpora": [to_dict(corpus) for corpus in corpora],
@@ -80,9 +80,7 @@ def settings(
     return replace(config, tokenizer=tokenizer)
 
 
-def _fitted(
-    preset: str, values: dict[str, Any], assignments: Sequence[str], *, is_trained: bool
-) -> Tables:
+def _fitted(preset: str, values: Values, assignments: Sequence[str], *, is_trained: bool) -> Tables:
     """Return the defaults of [train] and [tokenizer] that fit the examples.
 
     is_trained: the run starts from a trained model. Files that cannot be read are reported later.
@@ -93,19 +91,18 @@ def _fitted(
         source, count = training_source(values["model"]["family"]), COUNTED
         data = from_dict(source.table, values["data"], where="data")
         with suppress(ModelError):
-            count = source.count(data, COUNTED)
+            count = data.count(COUNTED)
         return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
     with suppress(ModelError):
         config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
-        texts = training_source(config.model.family).texts(config.data)
-        return new_weights(measured(texts), config.train, given)
+        return new_weights(measured(config.data.texts()), config.train, given)
     return {}
 
 
 def _with_time_limit(
-    values: dict[str, Any], assignments: Iterable[str], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
+    values: Values, assignments: Iterable[str], defaults: Mapping[str, Any]
+) -> Values:
     """Return the [train] table over its defaults, completed if train.minutes limits the run.
 
     Then the learning rate falls to 0 at the end of that time, so the preset's number of updates or
@@ -154,7 +151,7 @@ def with_languages(
     return replace(tokenizer, languages=languages, directions=directions)
 
 
-def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
+def _begun(values: Values, start: Path) -> Values:
     """Return the values merged over the settings of the initial model, with its preset."""
     stored = read_settings(start)
     try:
@@ -176,20 +173,20 @@ def _begun(values: dict[str, Any], start: Path) -> dict[str, Any]:
     return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
 
 
-def _tables(files: list[Path]) -> dict[str, Any]:
+def _tables(files: list[Path]) -> Values:
     if len(files) > 1:
         raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
     return read_toml(files[0]) if files else {}
 
 
-def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
+def _table(values: Values, name: str) -> Values:
     table = values.get(name, {})
     if not isinstance(table, dict):
         raise ModelError(f"{name} = {table!r}", f"a table, [{name}]")
     return table
 
 
-def _preset(values: dict[str, Any], preset: str | None, assignments: list[str]) -> str:
+def _preset(values: Values, preset: str | None, assignments: list[str]) -> str:
     """Return the preset; raise a ModelError if two different ones are named."""
     if preset and values.get("start_from"):
         raise ModelError(f"--preset {preset} with --start-from", "one of them")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from attncli.scoring.caption_metrics import rouge_words
+from attncli.scoring.caption_metrics import rouge_l, rouge_words
+from attncli.scoring.sequences import error_rate
+from attncli.scoring.translations import Scoring, sacrebleu_tokens
+from attncli.scoring.translations import metrics as sacrebleu_metrics
 from attncli.task.panels import ShownExample, spread
+from attncli.training.interfaces import METRICS, Scores
+from attncli.training.processes import ALONE, Processes
 from models.core.use_config import PrepareConfig
 from models.search.batching import length_batches, pad_pairs, windows
 
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
     from attncli.data.alignments import PairLinks
     from attncli.data.examples import Examples
     from attncli.data.tokens import Dropped
-    from attncli.training.interfaces import Report, RewardLoss, Scores
+    from attncli.training.interfaces import Report, RewardLoss
     from attncli.training.settings.config import TrainConfig
     from models.core.config import ModelConfig
     from models.core.types import Batch
@@ -44,6 +51,7 @@ class DevSet:
     together: ClassVar[int] = 64  # sources per batch of the loss
     chunk: ClassVar[int] = 100  # sources decoded between two calls of `report`
     side: ClassVar[int] = 1  # by whose length batches are sorted: 0 source, 1 target
+    limited: ClassVar[bool] = True  # False: a source of any length is usable
 
     def __len__(self) -> int:
         return len(self.references)
@@ -63,10 +71,12 @@ class DevSet:
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources that are too long for the model."""
-        return sum(not self.fits(text, tokenizer, config) for text in self.sources)
+        return self.limited and sum(not self.fits(text, tokenizer, config) for text in self.sources)
 
     def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
         """Return the numbers of the sources that training would not exclude."""
+        if not self.limited:
+            return list(range(len(self)))
         pairs = enumerate(zip(self.sources, self.references, strict=True))
         return [
             n
@@ -167,3 +177,90 @@ class Data(NamedTuple):
     prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
     buffers: Mapping[str, Tensor] = {}  # of a new model, by name, as the data require
     pairs: int = 0  # of the run's own files; 0: as many as there are examples
+
+
+def metric_scores(
+    config: TrainConfig, outputs: list[str], references: list[list[str]]
+) -> dict[str, Any]:
+    """Return the score that is computed only if a run stops by it, by its name in `Scores`.
+
+    references: of each output.
+    """
+    metric = config.metric
+    if metric == "error_rate":
+        tokenize = sacrebleu_tokens(config.bleu_tokenizer)
+        return {metric: error_rate(outputs, references, tokenize=tokenize)}
+    if metric == "rouge_l":
+        return {metric: rouge_l(outputs, references)}
+    if metric in ("chrf", "ter"):
+        _, chrf, ter = sacrebleu_metrics(Scoring(config.bleu_tokenizer))
+        columns: Any = [*zip_longest(*references)]
+        found = (chrf if metric == "chrf" else ter).corpus_score(outputs, columns)
+        return {metric: float(found.score)}
+    return {}
+
+
+def value_of(scores: Scores, metric: str) -> float:
+    """Return a metric's value, negated if lower is better; if it is missing, that of the loss."""
+    found = getattr(scores, metric)
+    if found is None:
+        return -scores.loss
+    return -float(found) if METRICS[metric].lower_is_better else float(found)
+
+
+def improves(value: float, loss: float, best: float | None, best_loss: float | None) -> bool:
+    """Return True if a value is higher than the best, or equal with a lower loss."""
+    if best is None or value > best:
+        return True
+    return value == best and best_loss is not None and loss < best_loss
+
+
+def described(value: float, metric: str) -> str:
+    """Return a value of `value_of` as text, with the metric's name."""
+    kind = METRICS[metric]
+    return f"{kind.label} {-value if kind.lower_is_better else value:.{kind.digits}f}"
+
+
+def evaluate(
+    bundle: Bundle,
+    dev: DevSet,
+    config: TrainConfig,
+    report: Report = lambda share: None,
+    processes: Processes = ALONE,
+) -> Scores:
+    """Return the scores of the bundle's weights; all processes call this, and share the work."""
+    dev = dev.encoded_by(bundle.model, report)
+    loss = dev_loss(bundle.model, bundle.tokenizer, dev, report, processes)
+    if config.metric == "loss":
+        return Scores(loss, None)
+    outputs, device = [""] * len(dev), str(next(bundle.model.parameters()).device)
+    own = list(range(processes.number, len(dev), processes.size))
+    part = dev if processes.size == 1 else dev.some(own)
+    found = part.outputs(bundle, device, report) if own else []
+    for number, content in enumerate(processes.gather(json.dumps(found).encode())):
+        outputs[number :: processes.size] = json.loads(content)
+    scores = Scores(loss) if processes.number else dev.scores(loss, outputs, config)
+    return Scores(**json.loads(processes.gather(json.dumps(scores._asdict()).encode())[0]))
+
+
+def dev_loss(
+    model: EncoderDecoder,
+    tokenizer: Tokenizer,
+    dev: DevSet,
+    report: Report = lambda share: None,
+    processes: Processes = ALONE,
+) -> float:
+    """Return the negative log-likelihood per target token, in nats, without label smoothing."""
+    import torch
+
+    from models.networks.losses import sequence_loss
+
+    total, tokens = 0.0, 0
+    batches = islice(dev.batches(tokenizer, model), processes.number, None, processes.size)
+    with torch.inference_mode():
+        for batch in batches:
+            report(0.0)
+            found = sequence_loss(model.eval().teacher_force(batch), batch, model.output)
+            total, tokens = total + float(found.nll.sum()), tokens + len(found.nll)
+    total, count = processes.total([total, tokens])
+    return total / max(1.0, count)

@@ -13,10 +13,9 @@ import torch
 
 from attncli.task.panels import spread
 from attncli.terminal.messages import counted, rounded_time
-from attncli.training.dev import Data
+from attncli.training.dev import Data, evaluate
 from attncli.training.fit import batches_of, fit
 from attncli.training.interfaces import Progress, Stepped
-from attncli.training.metrics import evaluate
 from attncli.training.precision import DTYPES, chosen_precision
 from attncli.training.run import check_end, completed, fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig

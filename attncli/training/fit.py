@@ -19,6 +19,7 @@ import torch
 
 from attncli.data.examples import Examples, epoch_plan
 from attncli.terminal.messages import counted
+from attncli.training.dev import improves, value_of
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     Ended,
@@ -29,7 +30,6 @@ from attncli.training.interfaces import (
     Stepped,
     UpdateBatch,
 )
-from attncli.training.metrics import improves, value_of
 from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import time_share, warm_up

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from attncli.training.settings.config import TrainConfig
+from models.core.settings import Values
 
 Tables = Mapping[str, Mapping[str, Any]]  # settings by table
 
@@ -25,7 +26,7 @@ LETTERS = 4  # of a token, about
 CLOSED = 200  # different words that outputs consist of, at most, of which each is a token
 
 
-def fine_tuning(examples: int, rate: float, given: Collection[str]) -> dict[str, Any]:
+def fine_tuning(examples: int, rate: float, given: Collection[str]) -> Values:
     """Return the defaults of [train] for a number of examples.
 
     A low rate that falls linearly and few passes over little data keep what the model knew. rate:

@@ -86,10 +86,11 @@ def locked(folder: Path) -> Iterator[None]:
     """Lock a folder for this process inside a `with` block; create it if it is missing.
 
     Raise a ModelError if another process has locked it. The kernel releases the lock of a killed
-    process, so no lock is ever stale.
+    process, so no lock is ever stale. A start that is refused leaves no lock.
     """
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        before = {path.name for path in folder.iterdir()}
         file = open_append(folder / LOCK)
     with file:
         if not try_lock(file.fileno()):
@@ -98,7 +99,12 @@ def locked(folder: Path) -> Iterator[None]:
                 "a folder that no other process uses",
                 "wait for that process, stop it, or choose another folder",
             )
-        yield
+        try:
+            yield
+        except ModelError:
+            if LOCK not in before and {path.name for path in folder.iterdir()} == before | {LOCK}:
+                (folder / LOCK).unlink()
+            raise
 
 
 STORED_CHOICES = ("metric", "precision")  # of [train]
@@ -228,11 +234,12 @@ def _check_same(folder: RunFolder, changed: list[str], fingerprint: dict[str, st
             "the hashes of the data files at the start of the run",
             "choose another -o, or remove that folder",
         ) from None
-    found = changed + [
+    found = [
         "the initial model has changed" if part == START else f"the {part} data have changed"
         for part in dict.fromkeys([*fingerprint, *inputs.keys() & {START}])
         if inputs.get(part) != fingerprint.get(part)
     ]
+    found += changed  # of which some are of another preset, and were not typed
     if found:
         place = shlex.quote(str(folder.path))
         pruned = " (pruned, so its limits cannot be raised)" if folder.is_pruned else ""

@@ -77,6 +77,30 @@ class Scores(NamedTuple):
         return record if self.directions else {k: record[k] for k in record if k != "directions"}
 
 
+class Metric(NamedTuple):
+    """A metric of early stopping."""
+
+    label: str
+    digits: int = 2
+    lower_is_better: bool = False
+
+
+METRICS = {
+    "bleu": Metric("BLEU"),
+    "exact": Metric("exact match"),
+    "error_rate": Metric("token error rate", lower_is_better=True),
+    "rouge_l": Metric("ROUGE-L"),
+    "chrf": Metric("chrF"),
+    "ter": Metric("TER", lower_is_better=True),
+    "cider": Metric("CIDEr", digits=3),
+    "accuracy": Metric("accuracy"),
+    "macro_f1": Metric("macro F1"),
+    "wer": Metric("WER", lower_is_better=True),
+    "cer": Metric("CER", lower_is_better=True),
+    "loss": Metric("loss", digits=3, lower_is_better=True),
+}
+
+
 class Evaluated(NamedTuple):
     """One evaluation on the dev set."""
 
@@ -181,7 +205,7 @@ class Optimiser(Protocol):
     state: Any  # by parameter: its tensors by name
     defaults: dict[str, Any]
 
-    def step(self) -> Any:
+    def step(self) -> object:
         """Update every parameter."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ class Log:
             self.file = open_append(path)
             os.ftruncate(self.file.fileno(), min(size, self.size))
 
-    def write(self, event: str, record: dict[str, Any]) -> None:
+    def write(self, event: str, record: Mapping[str, object]) -> None:
         """Append one record; write it to the experiment trackers too."""
         rounded = {
             key: float(f"{value:.6g}") if isinstance(value, float) else value
@@ -83,7 +83,7 @@ def add_update(sums: dict[str, float], event: Stepped) -> None:
         sums[name] = sums.get(name, 0) + amount
 
 
-def interval_record(sums: dict[str, float], event: Stepped) -> dict[str, Any]:
+def interval_record(sums: dict[str, float], event: Stepped) -> dict[str, float]:
     """Return the record of an interval that ends with an update.
 
     Loss, nll, norm and reward are means over the interval; tokens and seconds are its totals;

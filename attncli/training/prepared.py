@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attncli.data.examples import Table
-from attncli.data.tokens import Dropped, read_pairs, write_pairs
+from attncli.data.tokens import SIDES, Dropped, read_pairs, write_pairs
 from attncli.faithful.checks import are_faithful
 from attncli.terminal import console
 from attncli.terminal.messages import counted
@@ -84,7 +84,7 @@ def read_made(folder: Path) -> Any:
     return parse_json((folder / "made.json").read_text("utf-8"))
 
 
-def write_made(folder: Path, content: Any) -> None:
+def write_made(folder: Path, content: object) -> None:
     """Write `made.json`."""
     write_text(folder / "made.json", json.dumps(content, ensure_ascii=False))
 
@@ -101,6 +101,7 @@ class PairTable(NamedTuple):
     held: Collection[str] = frozenset()  # sources that are left out, because they are the dev set
     forms: PrepareConfig = VERBATIM  # of a trained model, whose apostrophes both sides get
     part: str = ""  # folder of its columns in that of all tables
+    sides: Sequence[str] = SIDES  # that are tokenised
     label: str = "tokenising"  # for the progress display
 
     def pairs(self, forms: PrepareConfig = VERBATIM) -> Iterator[tuple[str, str]]:
@@ -146,6 +147,7 @@ def write_tables(
             tokenizer,
             place,
             max_length=table.longest,
+            sides=table.sides,
             name=table.name,
             advance=advance,
         )

@@ -13,11 +13,10 @@ import torch
 from torch import Tensor
 
 from attncli.task.panels import spread
-from attncli.training.dev import DevSet
+from attncli.training.dev import DevSet, evaluate, value_of
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import FORGOTTEN, Compared, Report, ScoreChange
 from attncli.training.log import read_log
-from attncli.training.metrics import evaluate, value_of
 from attncli.training.run import Run, fresh_state
 from attncli.training.saving import save_model, save_state
 from attncli.training.sources import source_of_run

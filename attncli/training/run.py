@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import torch
 
-from attncli.training.configuration import load_initial_weights, load_vectors
 from attncli.training.dev import Data, DevSet
 from attncli.training.fit import reopen
 from attncli.training.folder import RunFolder
+from attncli.training.initial import load_initial_weights, load_vectors
 from attncli.training.interfaces import Started
 from attncli.training.log import Log
 from attncli.training.precision import DTYPES

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -21,7 +23,7 @@ from models.core.use_config import SavedSearchConfig
 if TYPE_CHECKING:
     import numpy as np
 
-    from attncli.data.alignments import Index
+    from attncli.data.alignments import Index, PairLinks
     from attncli.data.examples import Examples
     from attncli.training.dev import Data, DevSet
     from attncli.training.interfaces import Progress
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 
 Sizes = tuple[int, int, int]  # examples of train, dev and test
+ON_ALL = "or train on all with -s data.dev_share=0"
 
 
 class Comparison(NamedTuple):
@@ -66,7 +69,10 @@ class TrainingSource:
     An object has the tables of settings of its run. Methods of the class need no run.
     """
 
+    module: ClassVar[str]  # its functions `load` and `test_set` import torch
     unit: ClassVar[str]  # plural name of the examples: "sentence pairs"
+    dev_unit: ClassVar[str] = ""  # plural name of the sources of a dev set; "": as unit
+    vocabulary: ClassVar[tuple[str, str]] = ("{target:,} tokens",) * 2  # sizes: two of them; joint
     length_limits: ClassVar[str]  # settings that exclude long examples
     demo_name: ClassVar[str]  # name of the embedded data; also the default run folder
     demo_sizes: ClassVar[Sizes] = (0, 0, 0)  # of the embedded data
@@ -83,7 +89,7 @@ class TrainingSource:
     comparison: ClassVar[Comparison | None] = None  # None: such models are not compared
 
     def __init__(self, run: RunConfig) -> None:
-        self.data: Any = run.data
+        self.data: DataConfig = run.data
         self.model, self.tokenizer, self.train = run.model, run.tokenizer, run.train
         self.start_from, self.search = run.start_from, run.search
         self.named = f"preset {run.preset} (family {run.model.family})"  # for messages
@@ -94,17 +100,7 @@ class TrainingSource:
         return cls.default_preset
 
     @classmethod
-    def count(cls, data: Any, most: int) -> int:
-        """Return the number of training examples; counting may stop at `most`."""
-        return most
-
-    @classmethod
-    def texts(cls, data: Any) -> Iterable[tuple[str, str]]:
-        """Yield source and target of examples, by which the settings are fitted to little data."""
-        return ()
-
-    @classmethod
-    def fingerprints(cls, data: Any) -> dict[str, str]:
+    def fingerprints(cls, data: DataConfig) -> dict[str, str]:
         """Return a hash of the content of each part of the data, by name."""
         parts = {part: data.named(name) for part, name in data.PARTS.items()}
         found = {part: corpus.fingerprint(paths) for part, paths in parts.items() if any(paths)}
@@ -115,39 +111,39 @@ class TrainingSource:
         """Return a hash, by name, of the shipped weights that a new model starts from."""
         return {}
 
-    @classmethod
-    def demonstration(cls, data: Any, seed: int, folder: Path) -> Any:
-        """Write the embedded data to a folder; return settings that name the files.
+    def demonstrate(self, folder: Path) -> None:
+        """Write the embedded data to a folder, and use them.
 
         They are train.tsv, dev.tsv and test.tsv, and files that these need.
         """
-        if not cls.demo_files:
-            raise ModelError(f"no {cls.unit}", "files to train on, with --train")
+        if not self.demo_files:
+            raise ModelError(f"no {self.unit}", "files to train on, with --train")
         if not (folder / "data").exists():  # data/ is written after these files
-            usual, dev, test = cls.demo_sizes
-            sizes = (data.demo_size or usual, dev, test)
-            for name, content in cls.demo_contents(sizes, seed):
+            usual, dev, test = self.demo_sizes
+            sizes = (self.data.demo_size or usual, dev, test)
+            for name, content in self.demo_contents(sizes, self.train.seed):
                 write_bytes(folder / name, content)
         values: dict[str, Any] = {}
-        for setting, name in cls.demo_files.items():
+        for setting, name in self.demo_files.items():
             path = str(folder / name)
-            values[setting] = (path,) if isinstance(getattr(data, setting), tuple) else path
-        return replace(data, **values)
+            values[setting] = (path,) if isinstance(getattr(self.data, setting), tuple) else path
+        self.data = replace(self.data, **values)
 
     @classmethod
     def demo_contents(cls, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
         """Yield name and content of each file of the embedded data."""
         raise NotImplementedError
 
-    @classmethod
-    def tests(cls, data: Any, files: Sequence[Path]) -> Sequence[Path]:
+    def tests(self, files: Sequence[Path]) -> Sequence[Path]:
         """Return the files of a test set; raise ModelError for one that cannot be used."""
+        deque(self.data.rows(files, "test") if files else (), 0)
         return files
 
-    @classmethod
-    def read_gold(cls, data: Any, test: Sequence[Path], path: Path, index: Index | None) -> Any:
+    def read_gold(
+        self, test: Sequence[Path], path: Path, index: Index | None
+    ) -> Sequence[PairLinks]:
         """Return gold links of the words of a test set; without one, of the dev set."""
-        raise ConfigurationError(f"--gold for {cls.unit}", "links of one source", "leave it out")
+        raise ConfigurationError(f"--gold for {self.unit}", "links of one source", "leave it out")
 
     @classmethod
     def search_settings(cls, search: SavedSearchConfig, examples: Examples) -> SavedSearchConfig:
@@ -157,7 +153,7 @@ class TrainingSource:
     @classmethod
     def describe_vocabulary(cls, sizes: VocabularySizes) -> str:
         """Return the vocabulary sizes of a model as text."""
-        return f"{sizes.target:,} tokens"
+        return cls.vocabulary[sizes.joint].format(source=sizes.source, target=sizes.target)
 
     @property
     def longest(self) -> int:
@@ -170,6 +166,10 @@ class TrainingSource:
             for name in other.settings:
                 if getattr(self.train, name) and name not in self.settings:
                     raise not_for(f"train.{name}", self.named, self.unit)
+        for name, needed in self.data.NEEDS.items():
+            if getattr(self.data, name) and not getattr(self.data, needed):
+                found = f"data.{name} without data.{needed}"
+                raise ModelError(found, "both", f"give --{needed} too")
         if self.train.metric not in ("auto", "loss", *self.metrics):
             expected = f"{', '.join(self.metrics)} or loss"
             raise ModelError(f"metric {self.train.metric} for {self.named}", expected)
@@ -180,16 +180,23 @@ class TrainingSource:
         A run without files has embedded data, which are written to its folder.
         """
         if not self.data.files and self.demo_files:
-            self.data = self.demonstration(self.data, self.train.seed, folder)
-        return self.load(folder, progress)
+            self.demonstrate(folder)
+        found = self.load(folder, progress)
+        if not found.dev or self.data.dev_files:
+            return found
+        what = f"{len(found.dev):,} {self.dev_unit or self.unit} held out of the training data"
+        remark = f"dev set: {what}; name another with {self.data.dev_option}, {ON_ALL}"
+        return found._replace(remarks=(*found.remarks, remark))
 
     def load(self, folder: Path, progress: Progress) -> Data:
         """Return the data that the settings name; see `loaded`."""
-        raise NotImplementedError
+        found: Data = import_module(self.module).load(self, folder, progress)
+        return found
 
     def test_set(self, files: Sequence[Path], progress: Progress) -> DevSet:
         """Return a test set for the model of the run."""
-        raise NotImplementedError
+        found: DevSet = import_module(self.module).test_set(self, files, progress)
+        return found
 
 
 def not_for(setting: str, named: str, unit: str) -> ModelError:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from itertools import chain
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from attncli.data.named_files import RECORDINGS, is_alone, listed_images, named_images
-from attncli.data.streams import check_output, open_output
-from attncli.options.line_streams import Output, check_shown, is_away
+from attncli.data.streams import check_output
+from attncli.options.line_streams import Output, check_shown, write_files
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, OneModel, Threads
+from attncli.options.shared import Device, OneModel, Show, Threads
 from attncli.terminal import console
-from attncli.terminal.messages import counted
 from attncli.transcribe.options import TranscribeOptions
 from models.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from attncli.render.transcripts import TranscribedFile
 
 Recordings = Annotated[
     list[str] | None,
@@ -44,7 +45,6 @@ Channels = Annotated[
     bool, typer.Option("--channels", help="Transcribe each channel (speaker) by itself.")
 ]
 Align = Annotated[bool, typer.Option("--align", help="Add the times of the words.")]
-Show = Annotated[bool, typer.Option("--show", help="Draw the attention over time in the terminal.")]
 PictureFile = Annotated[
     str | None,
     typer.Option(
@@ -101,18 +101,14 @@ def transcribe(
     groups = named_images(names, recursive=True, kind=RECORDINGS)
     if not names:
         groups = listed_images(sys.stdin.buffer)
-    results = chain.from_iterable(runner.run(groups, weights=show or picture is not None))
-    failed = 0
-    counting = not alone and is_away(output)
-    with open_output(output) as write, console.progress("transcribing", shown=counting) as advance:
-        for count, result in enumerate(results, 1):
-            write(runner.rows([result]))
-            if show:
-                write(runner.heat_map(result).encode("utf-8", "replace"))
+
+    def take(results: list[TranscribedFile]) -> list[str]:
+        """Draw the recordings, and report remarks on them, which are no faults."""
+        for result in results:
             draw(result)
-            failed += bool(result.note)
-            for message in filter(None, (result.note, result.remark)):
-                console.warn(message)
-            advance(count, counted(count, "recording"))
-    if failed:
-        raise typer.Exit(1)
+            if result.remark:
+                console.warn(result.remark)
+        return []
+
+    weights = show or picture is not None
+    raise typer.Exit(not write_files(runner, groups, output, weights=weights, show=show, take=take))

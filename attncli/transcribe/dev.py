@@ -12,7 +12,6 @@ from attncli.scoring.sequences import error_rate, exact_match
 from attncli.training.dev import Decode, DevSet
 from attncli.training.interfaces import Scores
 from attncli.training.settings.config import TrainConfig
-from models.core.config import ModelConfig
 from models.core.types import Batch
 from models.engines.transcriber import Transcriber
 from models.networks.bundle import Bundle
@@ -29,6 +28,7 @@ class DevTranscripts(DevSet):
     numbers: Sequence[int] = ()  # (N,) of the examples
 
     metric, together, chunk = "wer", 32, 64
+    limited = False  # long recordings are divided
 
     @classmethod
     def of(cls, examples: SoundExamples) -> DevTranscripts:
@@ -36,14 +36,6 @@ class DevTranscripts(DevSet):
         texts = [[examples.text(each)] for each in examples.joined]
         names = [f"recording {number}" for number in range(1, len(texts) + 1)]
         return cls(names, texts, examples=examples, numbers=range(len(texts)))
-
-    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
-        """Return 0: long recordings are divided."""
-        return 0
-
-    def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
-        """Return the numbers of all recordings."""
-        return list(range(len(self)))
 
     def some(self, numbers: Sequence[int]) -> DevTranscripts:
         """Return the set with the recordings of these numbers only."""

@@ -23,8 +23,6 @@ from models import load_transcriber
 from models.core.errors import InputError, ModelError
 from models.engines.transcripts import NamedRecording, SpeechModel
 from models.signals.recordings import Channel, header, read_sound
-from models.storage.installed import chosen_model
-from models.storage.settings import read_settings
 
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 
@@ -40,12 +38,9 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
     @staticmethod
     def load(models: Models, options: TranscribeOptions) -> SpeechModel:
         """Read a model, or that in the box without one; Whisper needs no torch on a processor."""
-        path = chosen_model(next(iter(loading.as_folders(models)), None), "transcribe")
-        loading.say_licence(path, read_settings(path), options.messages)
-        precision = options.transcribe.precision
-        return load_transcriber(
-            path, device=options.device, threads=options.threads, precision=precision
-        )
+        path = loading.model_folder("transcribe", models, options)
+        threads, precision = options.threads, options.transcribe.precision
+        return load_transcriber(path, device=options.device, threads=threads, precision=precision)
 
     @classmethod
     def of(cls, model: SpeechModel, options: TranscribeOptions) -> TranscribeRunner:

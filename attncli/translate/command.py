@@ -43,11 +43,6 @@ GlossaryFile = Annotated[
     typer.Option(help="Terms that outputs must contain; a line: source term, tab, target term."),
 ]
 Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
-Show = Annotated[bool, typer.Option("--show", help="Draw the attention under each output.")]
-PictureFile = Annotated[
-    Path | None,
-    typer.Option(help="Draw the attention of the outputs: .svg, .png, .pdf, .html, or .npz."),
-]
 Computed = Annotated[
     Precision,
     typer.Option(help="int8 is faster and needs CTranslate2; auto: int8 if the model stores int8."),
@@ -64,7 +59,6 @@ From = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with status 1 if an output fails a check.")
 ]
-Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its text.")]
 Set = Annotated[list[str] | None, SetOption(TranslateOptions, example="search.length_penalty=0.6")]
 
 
@@ -80,7 +74,7 @@ def translate(
     field: documents.Fields = None,
     into: documents.Into = None,
     format: Annotated[RowFormat, typer.Option(help="How to write the outputs.")] = "text",
-    with_scores: Scores = False,
+    with_scores: shared.Scores = False,
     beam: shared.Beam = None,
     nbest: shared.Nbest = None,
     verbatim: Verbatim = False,
@@ -88,8 +82,8 @@ def translate(
     strict: Strict = False,
     glossary: GlossaryFile = None,
     align: Align = False,
-    show: Show = False,
-    picture: PictureFile = None,
+    show: shared.Show = False,
+    picture: shared.PictureFile = None,
     precision: Computed = "auto",
     device: shared.Device = "auto",
     threads: shared.Threads = 0,
@@ -159,7 +153,9 @@ def _write_lines(
     source: BinaryIO,
     output: Path | None,
     drawing: line_streams.Drawing,
-    **shown: bool,
+    *,
+    weights: bool,
+    show: bool,
 ) -> bool:
     """Translate and write the lines of a stream; return True if all could be translated."""
     report, picture = OutputReport(), line_streams.Picture(drawing)
@@ -169,7 +165,9 @@ def _write_lines(
             yield f"the head of a mail is translated as text; {UNREAD['.eml']}"
         yield from report.messages(results)
 
-    complete = line_streams.write_lines(runner, source, output, picture, remarks=remarks, **shown)
+    complete = line_streams.write_lines(
+        runner, source, output, picture, weights=weights, show=show, remarks=remarks
+    )
     for message in report.totals(above=REPORTED):
         console.warn(message)
     if remark := report.copied():

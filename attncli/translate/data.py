@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,10 +13,9 @@ import numpy as np
 from attncli.data import corpus
 from attncli.data.alignments import read_word_links, token_links
 from attncli.data.corpus import FEW, LEAST, MOST, held_out
-from attncli.data.corpus import described as described_dev
 from attncli.data.examples import Examples, Side
 from attncli.data.mixture import Direction, Mixture, Variation, shares_of
-from attncli.data.tokens import Dropped, SideWriter, read_pairs
+from attncli.data.tokens import Dropped, read_pairs, write_links
 from attncli.terminal.messages import counted
 from attncli.training.dev import Data
 from attncli.training.interfaces import Progress
@@ -36,9 +33,9 @@ from attncli.training.prepared import (
     write_vocabulary,
 )
 from attncli.training.settings.corpora import CorpusConfig
-from attncli.training.sources import TrainingSource
 from attncli.translate.dev import DevDirections, DevTexts
 from attncli.translate.replay import example_share, replay_corpora, with_replay_share
+from attncli.translate.source import TextTraining
 from models.core.files import write_text
 from models.core.use_config import VERBATIM, PrepareConfig, TokenizerConfig
 from models.text.languages import BACK_TRANSLATED, TO, with_source
@@ -48,17 +45,16 @@ from models.text.tokenizer import Tokenizer
 PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 
 
-def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
+def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     """Return the run's data; a mistake in the dev set is reported before long work."""
     data, place, several = source.data, folder / "data", bool(source.data.corpora)
     own = data.corpora or (CorpusConfig(files=data.train, both=False),)
     named = data.dev_corpora or ((CorpusConfig(files=data.dev, both=False),) if data.dev else ())
-    dev, remarks = read_dev(named, source.tokenizer, several=several), tuple[str, ...]()
+    dev = read_dev(named, source.tokenizer, several=several)
     held: list[Collection[str]] = [()] * len(own)
     if not named:
-        named, held = split_dev(source, own, folder)
-        if dev := read_dev(named, source.tokenizer, several=several):
-            remarks = (described_dev(len(dev), "sources", data.dev_option),)
+        parts, held = split_dev(source, own, folder)
+        dev = read_dev(parts, source.tokenizer, several=several)
     replay = replay_corpora(source.start_from, folder) if data.replay and several else ([], [])
     corpora = [*own, *replay[0]]
     tables = tables_of(source, corpora, [*held, *[()] * len(replay[0])])
@@ -69,12 +65,12 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
         stored = [read_pairs(place / table.part) for table in tables]
     tokenizer = Tokenizer.read(place)
     examples: Examples = stored[0]
-    count, sides = 0, [one.sides for one in stored]
+    count, sides, remarks = 0, [one.sides for one in stored], tuple[str, ...]()
     if several:
         first = sum(len(one.directions) for one in own)  # of the run's own, not of the replay set
         directions = directions_in(corpora, sides, tokenizer, source.tokenizer)
         examples, count, shares = mixture(source, directions, first, tokenizer)
-        remarks = (shares, *remarks)
+        remarks = (shares,)
     elif data.noise or data.concatenate or source.train.subword_sampling:
         examples = Mixture.of([Direction("", *sides[0])], tokenizer, variation_of(source))
     return Data(
@@ -89,8 +85,19 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
     )
 
 
+def test_set(source: TextTraining, files: Sequence[Path], progress: Progress) -> DevTexts:
+    """Return a test set."""
+    return dev_texts(files)
+
+
+def dev_texts(files: Sequence[Path | str]) -> DevTexts:
+    """Return the sentence pairs of some files as a set to evaluate."""
+    pairs = list(corpus.read_pairs(files))
+    return DevTexts([pair.source for pair in pairs], [pair.references for pair in pairs])
+
+
 def mixture(
-    source: TrainingSource, directions: Sequence[Direction], own: int, tokenizer: Tokenizer
+    source: TextTraining, directions: Sequence[Direction], own: int, tokenizer: Tokenizer
 ) -> tuple[Mixture, int, str]:
     """Return the examples of several directions, the number of the run's own pairs, and a remark.
 
@@ -113,7 +120,7 @@ def pairs_of(files: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def tables_of(
-    source: TrainingSource, corpora: Sequence[CorpusConfig], held: Sequence[Collection[str]]
+    source: TextTraining, corpora: Sequence[CorpusConfig], held: Sequence[Collection[str]]
 ) -> list[PairTable]:
     """Return the corpora as tables without what is held out; those of one corpus as the files are.
 
@@ -140,7 +147,7 @@ def tables_of(
 
 
 def prepare(
-    source: TrainingSource, tables: Sequence[PairTable], folder: Path, progress: Progress
+    source: TextTraining, tables: Sequence[PairTable], folder: Path, progress: Progress
 ) -> None:
     """Write the tokenizer of all corpora, and their columns."""
     links = source.data.links
@@ -152,7 +159,7 @@ def prepare(
 
     def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
         if links:
-            write_links(Path(links), tables[0], kept, tokenizer, part)
+            write_links(part, links_of(Path(links), tables[0], kept, tokenizer))
 
     seed = source.train.seed
     dropped = write_tables(tables, folder, seed, progress, learn=learn, finish=finish)
@@ -160,10 +167,10 @@ def prepare(
     write_made(folder, made if source.data.corpora else made[0])
 
 
-def write_links(
-    path: Path, table: PairTable, kept: np.ndarray, tokenizer: Tokenizer, folder: Path
-) -> None:
-    """Write the token links of the pairs that are trained on, for guided alignment.
+def links_of(
+    path: Path, table: PairTable, kept: np.ndarray, tokenizer: Tokenizer
+) -> Iterator[np.ndarray]:
+    """Yield the token links (N, 2) of the pairs that are trained on, for guided alignment.
 
     The loss gets  -w sum_t sum_s G_ts log a_ts,  where G are the links as token weights, a the mean
     of the heads of the layer that `attn align` reads by default, and w is train.attention.regions.
@@ -175,15 +182,13 @@ def write_links(
     pairs = list(table.read())
     rows = zip(pairs, read_word_links(path, len(pairs)), strict=True)
     chosen = compress((row for row in rows if row[0][0] not in table.held), kept)
-    writer = SideWriter(folder, "links", np.dtype(np.uint32))
     for (source, target), links in chosen:
         ids = tokenizer.encode(source), tokenizer.encode_target(target)
-        writer.add([token_links(links, *ids, tokenizer).flatten().tolist()])
-    writer.close()
+        yield token_links(links, *ids, tokenizer)
 
 
 def split_dev(
-    source: TrainingSource, corpora: Sequence[CorpusConfig], folder: Path
+    source: TextTraining, corpora: Sequence[CorpusConfig], folder: Path
 ) -> tuple[list[CorpusConfig], list[Collection[str]]]:
     """Hold out a part of each corpus, as dev.tsv or dev.0.tsv and so on, the first time.
 
@@ -220,7 +225,7 @@ def write_held(path: Path, held: Mapping[str, str], forms: PrepareConfig) -> Non
     write_text(path, "".join(f"{source}\t{target}\n" for source, target in cells))
 
 
-def variation_of(source: TrainingSource) -> Variation:
+def variation_of(source: TextTraining) -> Variation:
     """Return how a run varies its examples."""
     data = source.data
     return Variation(
@@ -234,14 +239,6 @@ def variation_of(source: TrainingSource) -> Variation:
     )
 
 
-def fingerprints(corpora: Iterable[CorpusConfig]) -> str:
-    """Return a hash of corpora: languages, direction, tag and content; "" for none."""
-    parts = [
-        (one.languages, one.both, one.tagged, corpus.fingerprint(one.files)) for one in corpora
-    ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
-
-
 def read_dev(
     corpora: Iterable[CorpusConfig], languages: TokenizerConfig, *, several: bool
 ) -> DevTexts | DevDirections | None:
@@ -252,17 +249,13 @@ def read_dev(
     """
     parts: list[DevTexts] = []
     for one in corpora:
-        pairs = list(corpus.read_pairs(one.files))
-        sources, references = [pair.source for pair in pairs], [pair.references for pair in pairs]
+        found = dev_texts(one.files)
         if not several:
-            return DevTexts(sources, references)
-        for turned, (source, target) in enumerate(one.directions):
-            to, name = with_source(languages, target, source), f"{source}-{target}"
-            if turned:
-                texts = [pair.references[0] for pair in pairs]
-                parts.append(DevTexts(texts, [[text] for text in sources], to, name))
-            else:
-                parts.append(DevTexts(sources, references, to, name))
+            return found
+        turned = DevTexts([texts[0] for texts in found.references], [[s] for s in found.sources])
+        for part, (source, target) in zip((found, turned), one.directions, strict=False):
+            to = with_source(languages, target, source)
+            parts.append(replace(part, to=to, name=f"{source}-{target}"))
     return DevDirections.of(parts) if parts else None
 
 

@@ -8,13 +8,11 @@ from itertools import accumulate, chain, islice, zip_longest
 from pathlib import Path
 
 from attncli.data.alignments import PairLinks
-from attncli.data.corpus import read_pairs
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import exact_match, score_alignments
 from attncli.task.panels import ShownExample, spread
-from attncli.training.dev import DevSet
+from attncli.training.dev import DevSet, metric_scores
 from attncli.training.interfaces import Report, Scores
-from attncli.training.metrics import metric_scores
 from attncli.training.settings.config import TrainConfig
 from attncli.translate.runner import TranslateRunner
 from models import load_translator
@@ -91,7 +89,7 @@ class DevTexts(DevSet):
             return None
         plain = replace(model.alignment, extract="argmax")
         links = [found.links for found in align(model, self.pairs, config=plain, scored=False)]
-        return 100 * score_alignments("", links, gold).error_rate
+        return 100 * score_alignments(links, gold).error_rate
 
     def store_head(self, folder: Path, device: str) -> None:
         """Store in a bundle which attention head aligns best on the set."""
@@ -106,12 +104,6 @@ class DevTexts(DevSet):
         )
         if pairs := list(islice(fitting, HEAD_PAIRS)):
             write_alignment(folder, choose_head(translator, pairs))
-
-
-def read_texts(files: Sequence[Path | str]) -> DevTexts:
-    """Return the sentence pairs of some files as a set to evaluate."""
-    pairs = list(read_pairs(files))
-    return DevTexts([pair.source for pair in pairs], [pair.references for pair in pairs])
 
 
 @dataclass(frozen=True)

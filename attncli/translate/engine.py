@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from attncli.documents.document import FORMATS, PACKED, TEXT
 from attncli.faithful.divide import PlanOptions
@@ -14,7 +14,7 @@ from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.task.runner import Models
 from models.core.errors import ConfigurationError, DamagedError
-from models.core.settings import from_dict, option
+from models.core.settings import Values, from_dict, option
 from models.core.use_config import AlignConfig, SearchConfig
 from models.engines.ctranslate2_translator import CTranslate2Translator, Engine, obstacle
 from models.search.hypotheses import changed_search
@@ -125,7 +125,7 @@ def open_text_model(model: Path | None, options: TranslateOptions) -> TextTransl
 
 
 def without_torch(
-    path: Path, options: TranslateOptions, settings: dict[str, Any]
+    path: Path, options: TranslateOptions, settings: Values
 ) -> CTranslate2Translator | None:
     """Read a model for a search by CTranslate2; None if torch must search, or reports damage.
 

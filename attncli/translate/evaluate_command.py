@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from json import dumps
 from pathlib import Path
 from typing import Annotated, get_args
@@ -11,16 +11,16 @@ from typing import Annotated, get_args
 import typer
 
 from attncli.data import corpus
-from attncli.data.streams import check_output, write_stdout
+from attncli.data.streams import write_stdout
 from attncli.data.tables import row_pairs
 from attncli.faithful.checks import check
 from attncli.faithful.result import Line
 from attncli.jobs import loading
-from attncli.jobs.evaluate import evaluated
+from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
 from attncli.options import shared
 from attncli.options.settings import SetOption
-from attncli.render.plots import Bar, Curve, bleu_by_length, check_picture
-from attncli.render.rows import columns, scores_as_json, scores_as_text
+from attncli.render.plots import Bar, Curve, bleu_by_length
+from attncli.render.rows import columns
 from attncli.scoring.score import BleuTokenizer, System
 from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
@@ -77,6 +77,7 @@ class EvaluateOptions(TranslateOptions):
     scores: ScoreSettings = option(ScoreSettings, "scores")
     lengths: LengthSettings = option(LengthSettings, "--by-length and --plot")
     data: RowSettings = option(RowSettings, "rows of several inputs")
+    ordered: bool = True
 
 
 Files = Annotated[
@@ -85,10 +86,6 @@ Files = Annotated[
         help="Source and one or more references, or one TSV file; - is standard input. "
         "With --hypotheses alone, all files are references; a table has sources, too."
     ),
-]
-Hypotheses = Annotated[
-    list[Path] | None,
-    typer.Option(help="Outputs of another program, a line for each source. May be repeated."),
 ]
 Confidence = Annotated[
     bool,
@@ -112,23 +109,9 @@ Plot = Annotated[
 Set = Annotated[list[str] | None, SetOption(EvaluateOptions, example="scores.lowercase=true")]
 
 
-def evaluate(
-    files: Files = None,
-    *,
-    model: shared.ScoredModels = None,
-    hypotheses: Hypotheses = None,
-    to: shared.To = "",
-    source: shared.From = "",
-    confidence: Confidence = False,
-    checks: Checks = False,
-    by_length: ByLength = False,
-    plot: Plot = None,
-    save: shared.Save = None,
-    json: shared.Json = False,
-    device: shared.Device = "auto",
-    threads: shared.Threads = 0,
-    set: Set = None,
-) -> None:
+@command
+@dataclass(kw_only=True)
+class TranslationEvaluation(Evaluation):
     """Score translations against references.
 
     The model translates the source; its outputs are compared with one or more references by BLEU,
@@ -141,53 +124,112 @@ def evaluate(
       attn evaluate --checks test.en other.de
       attn evaluate -m runs/demo runs/demo/test.tsv
     """
-    folders = shared.folders_of(model, hypotheses)
-    mixed = len(folders) > 1
-    options = EvaluateOptions.of_command(locals(), mixed=mixed, ordered=True, messages=console)
-    lengths = Path(options.lengths.source) if options.lengths.source else None
-    step = options.lengths.step if by_length or plot else 0
-    if not files:
-        raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
-    if checks:
-        write_stdout(check_texts(files, json=json))
-        return
-    if folders and lengths:
-        raise ConfigurationError("lengths.source with a model, whose first file is the source")
-    if step and not folders and not lengths:
-        raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
-    shared.check_save(folders, save)
-    if plot:
-        check_picture(plot)
-        check_output(plot)
-    scoring = Scoring(options.scores.tokenize, options.scores.lowercase, confidence)
-    metrics(scoring)  # report a missing tokenizer before any work
-    if not folders and not lengths and len(files) > 1:
-        lengths, files = _sides(files, hypotheses or [])
-    test_set = _test_set(files, folders, lengths, options.data.target)
-    count = len(test_set.references[0])
-    others = [System(path.name, shared.read_outputs(path, count)) for path in hypotheses or ()]
-    if has_short_references(test_set, scoring):
-        console.warn(
-            "most references have fewer than 4 tokens, so BLEU (which counts sequences of 4) "
-            "means little; compare exact match and error rate"
-        )
-    systems = [*_translated(folders, test_set, options, save), *others]
-    _warn_of_tokens(systems, scoring)
-    systems = evaluate_systems(systems, test_set, scoring, step)
-    write_stdout(translation_scores(systems, len(test_set.references), json=json))
-    if plot:
-        bleu_by_length(plot, *_curves(systems))
 
+    task, unit, options_of = "translate", "sentence", EvaluateOptions
 
-def _curves(systems: list[System]) -> tuple[list[Curve], list[Bar]]:
-    """Return a curve of BLEU for each system, at the middle of each range, and bars of counts."""
-    buckets = buckets_of(systems[0])
-    middles = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
-    curves = [
-        Curve(system.name, middles, [bucket.bleu for bucket in buckets_of(system)])
-        for system in systems
-    ]
-    return curves, [Bar(b.shortest - 0.5, b.longest + 0.5, b.sentences) for b in buckets]
+    files: Files = None
+    to: shared.To = ""
+    source: shared.From = ""
+    confidence: Confidence = False
+    checks: Checks = False
+    by_length: ByLength = False
+    plot: Plot = None
+    set: Set = None
+    test_set: EvaluationSet = field(init=False)
+    scoring: Scoring = field(init=False)
+
+    def run(self) -> None:
+        """Score, or write the checks that translations fail."""
+        if not self.files:
+            raise typer.BadParameter("source and references are missing", param_hint="'FILES...'")
+        if self.checks:
+            write_stdout(check_texts(self.files, json=self.json))
+        else:
+            super().run()
+
+    def read(self, folders: Sequence[Path]) -> None:
+        """Read sources and references; without a model, find out if there are sources."""
+        settings, files = self.options, self.files or []
+        lengths = Path(settings.lengths.source) if settings.lengths.source else None
+        if folders and lengths:
+            raise ConfigurationError("lengths.source with a model, whose first file is the source")
+        if self.step and not folders and not lengths:
+            raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
+        scores = settings.scores
+        self.scoring = Scoring(scores.tokenize, scores.lowercase, self.confidence)
+        metrics(self.scoring)  # report a missing tokenizer before any work
+        if not folders and not lengths and len(files) > 1:
+            lengths, files = _sides(files, self.hypotheses or [])
+        if inputs := loading.row_inputs(folders):
+            rows = [*row_pairs(files, inputs, settings.data.target)]
+            self.test_set = EvaluationSet([row for row, _ in rows], [[nfc(one) for _, one in rows]])
+        elif folders:
+            self.test_set = evaluation_set(corpus.read_pairs(files))
+        else:
+            self.test_set = read_references(files, lengths)
+        count, references = len(self.test_set.references[0]), len(self.test_set.references)
+        self.counts = {"sentences": count, "references": references}
+        self.head = f"{counted(count, 'sentence')}, {counted(references, 'reference')}"
+        self.items = [Line(number, text) for number, text in enumerate(self.test_set.sources, 1)]
+        if has_short_references(self.test_set, self.scoring):
+            console.warn(
+                "most references have fewer than 4 tokens, so BLEU (which counts sequences of 4) "
+                "means little; compare exact match and error rate"
+            )
+
+    @property
+    def step(self) -> int:
+        """Words of a range of source lengths; 0: these are not scored."""
+        step: int = self.options.lengths.step
+        return step if self.by_length or self.plot else 0
+
+    def of_model(self, outputs: ModelOutputs) -> System:
+        """Report what is suspicious about the outputs of a model.
+
+        A loop that a reference of its line has is not reported.
+        """
+        report = OutputReport(references_by_output(self.test_set.references))
+        list(report.messages(outputs.results))
+        notes = [each.note for each in outputs.results if each.note]
+        for note in (*notes, *report.totals()):
+            self.options.messages.warn(f"{outputs.system.name}: {note}")
+        return outputs.system
+
+    def scored(self, systems: list[System]) -> list[System]:
+        """Return the systems with their scores; warn of outputs that are tokenised already."""
+        for system in systems:
+            tokenised = sum(text.endswith(" .") for text in system.hypotheses)
+            if self.scoring.tokenize == "13a" and tokenised >= 100:
+                advice = "-s scores.tokenize=none scores it as it is"
+                console.warn(f"{system.name} looks tokenised already; {advice}")
+        return evaluate_systems(systems, self.test_set, self.scoring, self.step)
+
+    def tables(self, systems: Sequence[System]) -> list[str]:
+        """Return BLEU and length ratio of each system, a row for each range of source lengths."""
+        if not self.step:
+            return []
+        rows = [["words", "sentences"]]
+        for system in systems:
+            name = f"{system.name} " if len(systems) > 1 else ""
+            rows[0] += [f"{name}BLEU", f"{name}ratio"]
+        for row in zip(*map(buckets_of, systems), strict=True):
+            ends = dict.fromkeys((row[0].shortest, row[0].longest))
+            cells = ["–".join(map(str, ends)), f"{row[0].sentences:,}"]
+            for bucket in row:
+                cells += [f"{bucket.bleu:.2f}", f"{bucket.ratio:.3f}"]
+            rows.append(cells)
+        return [columns(rows)]
+
+    def draw(self, path: Path, systems: Sequence[System]) -> None:
+        """Draw a curve of BLEU for each system, at the middle of each range, and bars of counts."""
+        buckets = buckets_of(systems[0])
+        middles = [(bucket.shortest + bucket.longest) / 2 for bucket in buckets]
+        curves = [
+            Curve(system.name, middles, [bucket.bleu for bucket in buckets_of(system)])
+            for system in systems
+        ]
+        bars = [Bar(b.shortest - 0.5, b.longest + 0.5, b.sentences) for b in buckets]
+        bleu_by_length(path, curves, bars)
 
 
 def check_texts(files: Sequence[Path], *, json: bool) -> str:
@@ -218,26 +260,6 @@ def _sides(files: list[Path], hypotheses: Sequence[Path]) -> tuple[Path | None, 
     return None, files
 
 
-def _warn_of_tokens(systems: Sequence[System], scoring: Scoring) -> None:
-    """Warn of outputs that are tokenised already, if the scores tokenise them again."""
-    for system in systems:
-        tokenised = sum(text.endswith(" .") for text in system.hypotheses)
-        if scoring.tokenize == "13a" and tokenised >= 100:
-            console.warn(
-                f"{system.name} looks tokenised already; -s scores.tokenize=none scores it as it is"
-            )
-
-
-def _test_set(
-    files: Sequence[Path], models: Sequence[Path], source: Path | None, target: str
-) -> EvaluationSet:
-    """Read the files in the form that the models need, or as references without models."""
-    if inputs := loading.row_inputs(models):
-        rows = list(row_pairs(files, inputs, target))
-        return EvaluationSet([row for row, _ in rows], [[nfc(text) for _, text in rows]])
-    return evaluation_set(corpus.read_pairs(files)) if models else read_references(files, source)
-
-
 def evaluation_set(pairs: Iterable[corpus.CorpusPair]) -> EvaluationSet:
     """Return sources with their references."""
     pairs = list(pairs)
@@ -256,45 +278,3 @@ def read_references(files: Sequence[Path], source: Path | None = None) -> Evalua
         return evaluation_set(corpus.CorpusPair(text, tuple(others)) for text, *others in table)
     columns = [list(column) for column in zip(*rows, strict=True)]
     return EvaluationSet(columns[0], columns[1:]) if source else EvaluationSet([], columns)
-
-
-def _translated(
-    folders: Sequence[Path], test_set: EvaluationSet, options: EvaluateOptions, save: Path | None
-) -> Iterator[System]:
-    """Translate with each model, and report what is suspicious about its outputs.
-
-    A loop that a reference of its line has is not reported.
-    """
-    sources, references = test_set.sources, references_by_output(test_set.references)
-    lines = [Line(number, text) for number, text in enumerate(sources, 1)]
-    for system, _, results in evaluated("translate", folders, lines, options, save=save):
-        report = OutputReport(references)
-        list(report.messages(results))
-        for note in (*(each.note for each in results if each.note), *report.totals()):
-            options.messages.warn(f"{system.name}: {note}")
-        yield system
-
-
-def translation_scores(systems: Sequence[System], references: int, *, json: bool = False) -> str:
-    """Return the scores, and those by source length, as tables or JSON."""
-    count = len(systems[0].hypotheses)
-    if json:
-        return scores_as_json({"sentences": count, "references": references}, systems, "sentences")
-    head = f"{counted(count, 'sentence')}, {counted(references, 'reference')}"
-    tables = [_length_table(systems)] if buckets_of(systems[0]) else []
-    return scores_as_text(head, systems, "sentences", tables)
-
-
-def _length_table(systems: Sequence[System]) -> str:
-    """Return a row for each range of source lengths: BLEU and length ratio of each system."""
-    rows = [["words", "sentences"]]
-    for system in systems:
-        name = f"{system.name} " if len(systems) > 1 else ""
-        rows[0] += [f"{name}BLEU", f"{name}ratio"]
-    for row in zip(*map(buckets_of, systems), strict=True):
-        ends = dict.fromkeys((row[0].shortest, row[0].longest))
-        cells = ["–".join(map(str, ends)), f"{row[0].sentences:,}"]
-        for bucket in row:
-            cells += [f"{bucket.bleu:.2f}", f"{bucket.ratio:.3f}"]
-        rows.append(cells)
-    return columns(rows)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import compress
 from pathlib import Path
 
 import numpy as np
 from torch import Tensor
 
-from attncli.caption.features import FeatureStore, add_missing, feature_stores
-from attncli.data.corpus import described, held_out
-from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_images
+from attncli.caption.features import ImageFiles, feature_stores
+from attncli.data.corpus import held_out
+from attncli.data.named_files import content_hash
 from attncli.data.tables import row_pairs
 from attncli.training.dev import Data
 from attncli.training.interfaces import Progress
@@ -24,8 +24,8 @@ from attncli.training.prepared import (
     reading,
     write_vocabulary,
 )
-from attncli.training.sources import TrainingSource
 from attncli.translate.dev import DevTexts
+from attncli.translate.source import RowTraining
 from models.core.errors import ModelError
 from models.core.files import write_text
 from models.core.sources import TAB, columns_of
@@ -38,28 +38,13 @@ from models.text.tokenizer import RowTokenizer, Tokenizer
 IMAGES = "images.txt"
 
 
-@dataclass
-class RowImages:
+class RowImages(ImageFiles):
     """The images that rows name, and their stored inputs."""
 
-    store: FeatureStore
-    index: ImageIndex | None  # of data.images; None: names are paths
-    keys: dict[str, str] = field(default_factory=dict)  # content hash by name
-
+    @cache  # noqa: B019  # as long as the run
     def key(self, name: str) -> str:
         """Return the content hash of an image; raise ModelError if there is no such file."""
-        if name not in self.keys:
-            self.keys[name] = content_hash(self._read(name))
-        return self.keys[name]
-
-    def _read(self, name: str) -> bytes:
-        place = FileRange(Path(name)) if self.index is None else self.index.find(name)
-        if place is None:
-            assert self.index is not None
-            raise ModelError(
-                f"{self.index.path} has no image {name!r}", "the images that the rows name"
-            )
-        return place.read()
+        return content_hash(self.read(name))
 
     def lines(self, rows: Iterable[str]) -> Iterator[str]:
         """Yield a line for the image of each row: content hash, tab, name."""
@@ -67,16 +52,15 @@ class RowImages:
             name = image_name(row)
             yield f"{self.key(name)}\t{name}\n"
 
-    def add(self, names: Mapping[str, str], progress: Progress) -> None:
-        """Store the inputs of images, given their names by content hash."""
-        broken = add_missing(self.store, names, lambda key: self._read(names[key]), progress)
-        if broken:
+    def add_all(self, names: Mapping[str, str], progress: Progress) -> None:
+        """Store the inputs of images; raise ModelError if one cannot be decoded."""
+        if broken := self.add(names, progress):
             raise ModelError(next(iter(broken.values())), "images that can be decoded")
 
     def of_rows(self, rows: Sequence[str]) -> Tensor:
         """Return features (B, S, V) or pixels (B, 3, h, w) of the images that rows name."""
         keys = [self.key(image_name(row)) for row in rows]
-        return self.store.images(keys).padded(np.arange(len(keys)))[0]
+        return self.stores[-1].images(keys).padded(np.arange(len(keys)))[0]
 
 
 def image_name(row: str) -> str:
@@ -84,14 +68,13 @@ def image_name(row: str) -> str:
     return row.rsplit(TAB, 1)[-1]
 
 
-def row_images(source: TrainingSource) -> RowImages | None:
+def row_images(source: RowTraining) -> RowImages | None:
     """Return the store of the images of a run; None if the model reads none."""
     model, data = source.model, source.data
     if not columns_of(model.inputs).has_image:
         return None
     named = (model, data.features, source.train, source.start_from, "encoder.image")
-    index = open_images(data.images) if data.images else None
-    return RowImages(feature_stores(*named)[-1], index)
+    return RowImages(data.images, feature_stores(*named)[-1:])
 
 
 @dataclass(frozen=True)
@@ -122,13 +105,19 @@ def dev_rows(
     """Return rows with their targets as a set to evaluate; store the inputs of their images."""
     rows, targets = zip(*pairs, strict=True)
     if images is not None:
-        images.add({images.key(name): name for name in map(image_name, rows)}, progress)
+        images.add_all({images.key(name): name for name in map(image_name, rows)}, progress)
     return DevRows(rows, [[target] for target in targets], images=images)
 
 
-def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
+def test_set(source: RowTraining, files: Sequence[Path], progress: Progress) -> DevRows:
+    """Return a test set, with the stored images of its rows."""
+    pairs = row_pairs(files, columns_of(source.model.inputs).names, source.data.target)
+    return dev_rows(pairs, row_images(source), progress)
+
+
+def load(source: RowTraining, folder: Path, progress: Progress) -> Data:
     """Return the run's data; prepare them in the run folder the first time."""
-    data, place, remarks = source.data, folder / "data", tuple[str, ...]()
+    data, place = source.data, folder / "data"
     columns, images = columns_of(source.model.inputs), row_images(source)
     rows = partial(row_pairs, inputs=columns.names, target=data.target)
     table = PairTable(" ".join(data.train), partial(rows, data.train), source.longest)
@@ -140,7 +129,6 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
         lines = [TAB.join((*columns.names, data.target)), *map(TAB.join, dev)]
         if dev:
             write_text(folder / "dev.tsv", "".join(f"{line}\n" for line in lines))
-            remarks = (described(len(dev), "rows"),)
 
     def learn(part: Path, rows: list[str], targets: list[str]) -> Tokenizer:
         sources = [text for row in rows for text in row.split(TAB)[: columns.texts]]
@@ -157,8 +145,8 @@ def load(source: TrainingSource, folder: Path, progress: Progress) -> Data:
         with reading(f"the images of the rows in {place} are"):
             stored = (place / IMAGES).read_text("utf-8").splitlines()
         named = [line.partition(TAB) for line in stored]
-        images.add({key: name for key, _, name in named}, progress)
-        examples = replace(examples, images=images.store.images(key for key, _, _ in named))
+        images.add_all({key: name for key, _, name in named}, progress)
+        examples = replace(examples, images=images.stores[-1].images(key for key, _, _ in named))
     tokenizer = RowTokenizer(Tokenizer.read(place), columns.texts)
     found = dev_rows(dev, images, progress) if dev else None
-    return Data(tokenizer, examples, dropped, found, remarks=remarks)
+    return Data(tokenizer, examples, dropped, found)

@@ -14,9 +14,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from attncli.align.pairs import Aligner, aligner_of
-from attncli.classify.languages import LineLanguages
-from attncli.classify.runner import ClassifyRunner
 from attncli.data.tables import as_rows
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.jobs import loading
@@ -28,7 +25,7 @@ from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_r
 from attncli.task.runner import JsonObject
 from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
-from attncli.translate.alignment import token_weights, with_alignments
+from attncli.translate.alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.translate.writers import OutputReport
@@ -38,9 +35,8 @@ from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
-    from attncli.faithful.spans import TokenWeights
+    from attncli.align.pairs import Aligner
     from attncli.task.panels import AlignedPair
-    from models.core.types import Translation
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
 
@@ -91,6 +87,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             translator = translator.with_glossary(Glossary(terms))
         languages = None
         if recognises:
+            # imported here because other translations then start faster
+            from attncli.classify.languages import LineLanguages
+            from attncli.classify.runner import ClassifyRunner
+
             classifier = ClassifyRunner.open(None, replace(opening, attention=HardAttention()))
             languages = LineLanguages(classifier.model, translator.to)
         return cls(translator, options, languages=languages)
@@ -121,16 +121,19 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         options = self.options
         if self.model.inputs:  # a row is not text
             options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
+        has_tags = options.keep_tags or options.document
         translated = partial(
             translate_lines,
             translator=self.model,
             options=options,
-            aligner=self._token_weights if options.keep_tags or options.document else None,
+            aligner=(lambda found: token_weights(self.in_torch[0], found)) if has_tags else None,
             languages=self.languages,
             on_batch=self.on_batch,
         )
         found = translated(chunks) if options.verbatim else by_line(chunks, translated)
         if weights:
+            from attncli.translate.aligned import with_alignments  # imports torch
+
             found = with_alignments(found, self._aligners)
         for results in found:
             self.failing = self.failing or any(one.checks for one in results)
@@ -195,6 +198,8 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
     @cached_property
     def _aligners(self) -> list[Aligner]:
+        from attncli.align.pairs import aligner_of
+
         own, heads = self.options.of("align"), self.options.heads
         size = self.options.compute.batch_tokens
         titles = [""]
@@ -205,6 +210,3 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             aligner_of(model, own, name=name, model=title, heads=heads, max_batch_tokens=size)
             for name, title, model in zip(names, titles, self.in_torch, strict=True)
         ]
-
-    def _token_weights(self, translations: list[Translation]) -> list[TokenWeights]:
-        return token_weights(self.in_torch[0], translations)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
 
+from attncli.data.corpus import CorpusPair, read_pairs
+from attncli.data.tables import row_pairs
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig, with_absolute_paths
 from models.core.settings import option
@@ -61,10 +66,23 @@ class TextData(DataConfig):
         return (*self.train, *(path for corpus in self.corpora for path in corpus.files))
 
     @property
-    def inputs(self) -> tuple[str, ...]:
-        """The files that a run reads."""
-        dev = (path for corpus in self.dev_corpora for path in corpus.files)
-        return tuple(filter(None, (*self.files, *self.dev, *dev, self.links)))
+    def dev_files(self) -> tuple[str, ...]:
+        """The files to evaluate on during training."""
+        return (*self.dev, *(path for corpus in self.dev_corpora for path in corpus.files))
+
+    def rows(self, files: Sequence[Path | str], part: str = "train") -> Iterable[CorpusPair]:
+        """Return the pairs of a corpus."""
+        return read_pairs(files)
+
+    def count(self, most: int) -> int:
+        """Return the number of sentence pairs of all files, at most `most`."""
+        return sum(1 for _ in islice(self.texts(), most))
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the sentence pairs of all files."""
+        every = [self.train, *(corpus.files for corpus in self.corpora)]
+        for pair in chain.from_iterable(read_pairs(files) for files in every if files):
+            yield pair.source, pair.references[0]
 
     @property
     def dev_option(self) -> str:
@@ -94,3 +112,7 @@ class RowData(DataConfig):
 
     FOLDERS = ("images",)
     CACHES = ("features",)
+
+    def rows(self, files: Sequence[Path | str], part: str = "train") -> Iterable[tuple[str, str]]:
+        """Return the target of each row; raise ModelError for a table without targets."""
+        return row_pairs(files, (), self.target)

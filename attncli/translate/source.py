@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attncli.data import grammar
 from attncli.data.alignments import read_links
-from attncli.data.corpus import read_pairs
+from attncli.data.corpus import fingerprint, read_pairs
 from attncli.data.embedded import as_table
-from attncli.data.tables import row_pairs
-from attncli.training.settings.corpora import check_corpora
+from attncli.training.settings.config import DataConfig
+from attncli.training.settings.corpora import CorpusConfig, check_corpora
 from attncli.training.sources import Comparison, Sizes, TrainingSource, fit_limits
 from attncli.translate.settings import RowData, TextData
 from models.core.errors import ModelError
-from models.core.sources import columns_of
 from models.core.use_config import check_joint
 
 if TYPE_CHECKING:
-    from attncli.data.alignments import Index
+    from attncli.data.alignments import Index, PairLinks
     from attncli.data.examples import Examples
-    from attncli.training.dev import Data, DevSet
-    from attncli.training.interfaces import Progress
-    from models.core.types import VocabularySizes
     from models.core.use_config import SavedSearchConfig
 
 FEW = 5000  # pairs
@@ -37,7 +33,11 @@ BLEU = {"bleu": "bleu"}  # what compares translations
 class TextTraining(TrainingSource):
     """Sentence pairs: line-aligned files or a table, or the embedded grammar."""
 
-    unit = "sentence pairs"
+    data: TextData
+
+    module = "attncli.translate.data"
+    unit, dev_unit = "sentence pairs", "sources"
+    vocabulary = "{source:,} source and {target:,} target tokens", "{target:,} joint tokens"
     length_limits = "data.max_length or model.max_source"
     demo_name = "demo"
     demo_sizes = (8000, 500, 500)
@@ -71,21 +71,9 @@ class TextTraining(TrainingSource):
         """Return the default preset; a recurrent one, which needs less data, for FEW pairs."""
         files = () if data.get("links") else tuple(data.get("train", ()))
         with suppress(ModelError):  # of a file that cannot be read; the run reports it
-            if files and cls.count(cls.table(train=files), FEW) < FEW:
+            if files and TextData(train=files).count(FEW) < FEW:
                 return "luong-small"
         return cls.default_preset
-
-    @classmethod
-    def texts(cls, data: Any) -> Iterator[tuple[str, str]]:
-        """Yield the sentence pairs of all files."""
-        every = [data.train, *(corpus.files for corpus in data.corpora)]
-        for pair in chain.from_iterable(read_pairs(files) for files in every if files):
-            yield pair.source, pair.references[0]
-
-    @classmethod
-    def count(cls, data: Any, most: int) -> int:
-        """Return the number of sentence pairs of all files, at most `most`."""
-        return sum(1 for _ in islice(cls.texts(data), most))
 
     def check(self) -> None:
         """Refuse settings of other kinds, and incomplete sets of files."""
@@ -125,19 +113,11 @@ class TextTraining(TrainingSource):
             )
 
     @classmethod
-    def fingerprints(cls, data: Any) -> dict[str, str]:
+    def fingerprints(cls, data: DataConfig) -> dict[str, str]:
         """Return a hash of training and dev files, or of the corpora."""
-        if not data.corpora:
+        if not (isinstance(data, TextData) and data.corpora):
             return super().fingerprints(data)
-        from attncli.translate.data import fingerprints  # imports torch
-
-        return {name: fingerprints(getattr(data, name)) for name in ("corpora", "dev_corpora")}
-
-    def load(self, folder: Path, progress: Progress) -> Data:
-        """Return tokenised sentence pairs and the dev set."""
-        from attncli.translate.data import load  # imports torch
-
-        return load(self, folder, progress)
+        return {name: content_of(getattr(data, name)) for name in ("corpora", "dev_corpora")}
 
     @classmethod
     def demo_contents(cls, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
@@ -146,22 +126,11 @@ class TextTraining(TrainingSource):
             yield f"{part}.tsv", as_table((pair.source, pair.target) for pair in pairs)
             yield f"{part}.links", "".join(map(as_links, pairs)).encode()
 
-    @classmethod
-    def tests(cls, data: Any, files: Sequence[Path]) -> Sequence[Path]:
-        """Return the files of a test set; raise ModelError for one that cannot be used."""
-        deque(read_pairs(files) if files else (), 0)
-        return files
-
-    def test_set(self, files: Sequence[Path], progress: Progress) -> DevSet:
-        """Return a test set."""
-        from attncli.translate.dev import read_texts  # imports torch
-
-        return read_texts(files)
-
-    @classmethod
-    def read_gold(cls, data: Any, test: Sequence[Path], path: Path, index: Index | None) -> Any:
+    def read_gold(
+        self, test: Sequence[Path], path: Path, index: Index | None
+    ) -> Sequence[PairLinks]:
         """Return gold links of the words of a test set; without one, of the dev set."""
-        pairs = read_pairs(test or data.dev)
+        pairs = read_pairs(test or self.data.dev)
         lengths = [(len(pair.source.split()), len(pair.references[0].split())) for pair in pairs]
         return read_links(path, lengths, index=index).rows
 
@@ -170,12 +139,11 @@ class TextTraining(TrainingSource):
         """Return the search settings with an output length limit that fits the training pairs."""
         return fit_limits(search, *examples.lengths)
 
-    @classmethod
-    def describe_vocabulary(cls, sizes: VocabularySizes) -> str:
-        """Return the sizes of both vocabularies, or of the joint one."""
-        if sizes.joint:
-            return f"{sizes.target:,} joint tokens"
-        return f"{sizes.source:,} source and {sizes.target:,} target tokens"
+
+def content_of(corpora: Iterable[CorpusConfig]) -> str:
+    """Return a hash of corpora: languages, direction, tag and content; "" for none."""
+    parts = [(one.languages, one.both, one.tagged, fingerprint(one.files)) for one in corpora]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
 
 
 def as_links(pair: grammar.Pair) -> str:
@@ -201,7 +169,10 @@ def check_files(data: TextData | RowData) -> None:
 class RowTraining(TrainingSource):
     """Rows of several inputs: a table whose first line names its columns."""
 
-    unit = "rows"
+    data: RowData
+
+    module = "attncli.translate.rows"
+    unit, vocabulary = "rows", TextTraining.vocabulary
     length_limits = TextTraining.length_limits
     demo_name = "rows"
     embedded = "no data"
@@ -219,13 +190,6 @@ class RowTraining(TrainingSource):
         metrics=BLEU,
     )
     search_settings = TextTraining.search_settings
-    describe_vocabulary = TextTraining.describe_vocabulary
-
-    @classmethod
-    def count(cls, data: Any, most: int) -> int:
-        """Return the number of rows, at most `most`."""
-        pairs = chain.from_iterable(read_pairs([path]) for path in data.train)
-        return sum(1 for _ in islice(pairs, most))
 
     def check(self) -> None:
         """Refuse settings of texts with one source, and several tables."""
@@ -234,23 +198,3 @@ class RowTraining(TrainingSource):
         check_joint(self.tokenizer)
         if (files := len(self.data.train)) > 1:
             raise ModelError(f"{files} training files for {self.named}", "one table of rows")
-
-    @classmethod
-    def tests(cls, data: Any, files: Sequence[Path]) -> Sequence[Path]:
-        """Return the table of a test set; raise ModelError for one without targets."""
-        for path in files:
-            next(row_pairs([path], (), data.target))
-        return files
-
-    def test_set(self, files: Sequence[Path], progress: Progress) -> DevSet:
-        """Return a test set, with the stored images of its rows."""
-        from attncli.translate import rows  # imports torch
-
-        pairs = row_pairs(files, columns_of(self.model.inputs).names, self.data.target)
-        return rows.dev_rows(pairs, rows.row_images(self), progress)
-
-    def load(self, folder: Path, progress: Progress) -> Data:
-        """Return tokenised rows and the dev set."""
-        from attncli.translate.rows import load  # imports torch
-
-        return load(self, folder, progress)

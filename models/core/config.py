@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from models.core.settings import option
 
@@ -35,7 +35,7 @@ ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/lay
 class SelfAttentionConfig:
     """Self-attention of a Transformer: Score x Normalise; its number of heads is model.heads."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {
+    REMOVED: ClassVar[Mapping[str, object]] = {
         **{"window": "global", "window_size": 10, "read": "soft", "read_decode": "argmax"},
         **{"read_gradient": "reinforce", "heads": 1, "size": 0, "positions": 512, "chunk": 4},
         "coverage": False,
@@ -65,7 +65,7 @@ class SelfAttentionConfig:
 class AttentionConfig(SelfAttentionConfig):
     """One attention: Score x Window x Normalise x Read, and heads."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {"positions": 512}
+    REMOVED: ClassVar[Mapping[str, object]] = {"positions": 512}
 
     window: str = option("global", "window: which slots a query can attend to", registry="window")
     read: str = option("soft", "how the values are combined by the weights", registry="read")
@@ -195,7 +195,7 @@ class ImageConfig:
 class AudioConfig:
     """Features of sound, and how the encoder divides time into slots."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {
+    REMOVED: ClassVar[Mapping[str, object]] = {
         **{"window": 25.0, "hop": 10.0, "fft": 0, "low": 20.0, "high": 0.0, "mel": "htk"},
         **{"scale": "natural", "range": 0.0, "convolutions": "spectrum"},
     }
@@ -229,10 +229,10 @@ class AudioConfig:
         (), "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)"
     )
 
-    def implied(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def implied(self, values: Mapping[str, object]) -> dict[str, object]:
         """Return the values that removed settings of version 1.0 have with these settings."""
         center = str(values.get("center", self.center)).lower() == "true"
-        found: dict[str, Any] = {"range": 70.0} if center else {}
+        found: dict[str, object] = {"range": 70.0} if center else {}
         if values.get("padded", self.padded):
             found |= {"fft": 400, "low": 0.0, "high": 8000.0, "mel": "slaney"}
             found |= {"scale": "whisper", "convolutions": "frames"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
-import shlex
 from collections.abc import Iterable, Iterator
 
 
@@ -125,22 +124,5 @@ def unknown_name(
 
 
 def install_command(extra: str) -> str:
-    """Return `pip install` with the packages of an extra of attn, such as serve.
-
-    The name attn is not used: no index has this program, and another one could take the name.
-    """
-    from importlib.metadata import PackageNotFoundError, requires  # slow to import
-
-    try:
-        declared = requires("attn") or []
-    except PackageNotFoundError:
-        declared = []
-    parts = [line.partition(";") for line in declared]
-    packages = [
-        name.strip()
-        for name, _, marker in parts
-        if f'extra == "{extra}"' in marker.replace("'", '"')
-    ]
-    if not packages:
-        return f"pip install '.[{extra}]' in the folder of attn"
-    return f"pip install {shlex.join(packages)}"
+    """Return the command that installs the packages of an extra of attn, such as serve."""
+    return f"pip install '.[{extra}]' in the folder of attn"

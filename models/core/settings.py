@@ -10,7 +10,7 @@ import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from models.core.errors import ConfigurationError, unknown_name
 from models.core.registry import is_name as is_registered
@@ -18,6 +18,8 @@ from models.core.registry import names as registered_names
 from models.core.registry import package_hint
 
 C = TypeVar("C")
+V = TypeVar("V")
+Values = dict[str, Any]  # settings by name, as JSON and TOML store them, tables in tables
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -92,23 +94,23 @@ def limits_of(config_class: type, name: str) -> Limits:
 
 
 @cache
-def types_of(config_class: type) -> dict[str, Any]:
+def types_of(config_class: type) -> dict[str, object]:
     """Return the resolved type of each field."""
     return typing.get_type_hints(config_class)
 
 
-def to_dict(config: Any) -> dict[str, Any]:
+def to_dict(config: Any) -> dict[str, object]:
     """Return settings as plain dictionaries, for TOML and JSON."""
     found = dataclasses.asdict(config)
     return {name: found[name] for name in fields_of(type(config))}
 
 
-def from_dict(config_class: type[C], values: Mapping[str, Any], *, where: str = "") -> C:
+def from_dict(config_class: type[C], values: Mapping[str, object], *, where: str = "") -> C:
     """Build settings from plain dictionaries; absent fields keep their defaults."""
     return merged(config_class(), values, where=where)
 
 
-def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
+def merged(config: C, values: Mapping[str, object], *, where: str = "") -> C:
     """Return the settings with some values replaced.
 
     where: the dotted path of `config`, for messages. Raises ConfigurationError for an unknown
@@ -146,7 +148,7 @@ def merged(config: C, values: Mapping[str, Any], *, where: str = "") -> C:
     return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
 
 
-def unknown_setting(config: Any, name: str, where: str) -> ConfigurationError:
+def unknown_setting(config: object, name: str, where: str) -> ConfigurationError:
     """Return the error for an unknown setting; it names the tables that have such a setting."""
     values = {table: getattr(config, table) for table in fields_of(type(config))}
     tables = [
@@ -174,7 +176,7 @@ def overridden(config: C, assignments: Iterable[str]) -> C:
     return config
 
 
-def check_limits(config: Any, *, where: str = "") -> None:
+def check_limits(config: object, *, where: str = "") -> None:
     """Raise ConfigurationError if any value of the settings is outside its limits."""
     for name in fields_of(type(config)):
         place = f"{where}.{name}" if where else name
@@ -185,7 +187,7 @@ def check_limits(config: Any, *, where: str = "") -> None:
             within(limits_of(type(config), name), value, place)
 
 
-def within(limits: Limits, value: Any, place: str) -> Any:
+def within(limits: Limits, value: V, place: str) -> V:
     """Return the value; raise ConfigurationError if it is not allowed."""
     if isinstance(value, tuple):
         for item in value:
@@ -205,7 +207,7 @@ def within(limits: Limits, value: Any, place: str) -> Any:
     return value
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -231,7 +233,7 @@ def converted(value: Any, kind: Any, place: str) -> Any:
         raise ConfigurationError(f"{place} = {short(value)}", expected) from None
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return a value as text for a message, cut after 80 characters."""
     try:
         text = repr(value)
@@ -240,7 +242,7 @@ def short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:80]}..."
 
 
-def _as_scalar(value: Any, kind: type) -> Any:
+def _as_scalar(value: object, kind: type) -> object:
     if kind is bool:
         if isinstance(value, bool):
             return value
@@ -258,7 +260,7 @@ def _as_scalar(value: Any, kind: type) -> Any:
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested settings by their dotted names, as in train.lr."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, value in values.items():
         place = f"{prefix}{name}"
         found.update(flat(value, f"{place}.") if isinstance(value, Mapping) else {place: value})
@@ -279,7 +281,7 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def parse_toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> Values:
     """Return the tables of a TOML text; a ValueError if it is damaged or nested too deeply."""
     try:
         return tomllib.loads(text)

@@ -31,11 +31,11 @@ class Source:
         """Return the vocabulary sizes of a model, given those of its tokenizer."""
         return sizes if self.reads_tokens else VocabularySizes(0, sizes.target, False)
 
-    def open(self, folder: Any, *, device: str = "cpu") -> Any:
+    def open(self, folder: object, *, device: str = "cpu") -> Any:
         """Return the trained model in a folder, ready to use. Imports torch."""
         return resolve_name(self.runner).read(folder, device=device)
 
-    def open_ensemble(self, folders: Sequence[Any], *, device: str = "cpu") -> Any:
+    def open_ensemble(self, folders: Sequence[object], *, device: str = "cpu") -> Any:
         """Return the ensemble of the models in several folders. Imports torch.
 
         Raises ConfigurationError for models that cannot work together.

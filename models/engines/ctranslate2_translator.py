@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from models.core.config import NO_COPY, ModelConfig
 from models.core.limits import interruptible, processors
-from models.core.settings import from_dict
+from models.core.settings import Values, from_dict
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
@@ -66,7 +66,7 @@ class CTranslate2Translator(TextTranslator):
         *,
         precision: str = "fp32",
         threads: int = 0,
-        settings: dict[str, Any] | None = None,
+        settings: Values | None = None,
     ) -> CTranslate2Translator:
         """Read the text Transformer of a bundle folder; see `obstacle` for those that it reads.
 
@@ -289,7 +289,7 @@ def token_pairs(
     return texts, [[*map(str, one.ids)] for _, one in cut]
 
 
-def _options(width: int) -> dict[str, Any]:
+def _options(width: int) -> dict[str, object]:
     """Return the options of a search with a beam of `width` that returns log-probabilities."""
     patience = 1.0 if width == 1 else PATIENCE
     return {
@@ -308,7 +308,7 @@ Engine = Literal["auto", "torch", "ctranslate2"]
 ComputePrecision = Literal["fp32", "int8"]  # int8: ctranslate2
 
 
-def obstacle(settings: dict[str, Any], search: SearchConfig, device: str = "auto") -> str:
+def obstacle(settings: Values, search: SearchConfig, device: str = "auto") -> str:
     """Return why CTranslate2 cannot run a model, for a message; "" if it can.
 
     settings: of its bundle. search: of the search. device: as in `attn translate --device`.
@@ -322,7 +322,7 @@ def obstacle(settings: dict[str, Any], search: SearchConfig, device: str = "auto
     return missing_library(gpu=device == "auto")
 
 
-def unsuitable(settings: dict[str, Any]) -> str:
+def unsuitable(settings: Values) -> str:
     """Return why the model of a bundle cannot be converted for CTranslate2; "" if it can."""
     if family_of(settings) != "transformer":
         return f"a model of family {family_of(settings)}"

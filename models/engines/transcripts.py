@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from models.core.errors import ModelError
 from models.core.types import Hypothesis
@@ -119,7 +119,7 @@ class SpeechModel(TrainedModel):
 
     def transcribe(
         self,
-        recording: Any,
+        recording: object,
         *,
         rate: int = 0,
         name: str = "",

@@ -154,7 +154,7 @@ class CTranslate2Whisper:
         The random numbers of CTranslate2 depend on what its thread did before, so a model with a
         new thread samples.
         """
-        options: dict[str, Any] = {"beam_size": beam_width(search)}
+        options: dict[str, object] = {"beam_size": beam_width(search)}
         if search.method == "sample":
             import_module("ctranslate2").set_random_seed(
                 zlib.crc32(f"{search.seed} {key}".encode())

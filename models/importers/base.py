@@ -26,7 +26,7 @@ from torch import Tensor
 
 from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, DamagedError, intact
-from models.core.settings import check_limits, to_dict
+from models.core.settings import Values, check_limits, to_dict
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers.schema import Rule, Schema, read_json, rules
@@ -95,12 +95,12 @@ class Importer:
         return model_type(folder) == cls.model_type
 
     @cached_property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Values:
         """The settings of its config.json."""
         return read_json(self.folder / "config.json", self.schema)
 
     @cached_property
-    def generation(self) -> dict[str, Any]:
+    def generation(self) -> Values:
         """The settings of its generation_config.json; of config.json in older models."""
         path = self.folder / GENERATION
         return read_json(path if path.exists() else path.with_name(NAME), self.of_generation)

@@ -18,7 +18,7 @@ from torch import Tensor
 from models.core.config import MAX_SIZE, MAX_SLOTS, ImageConfig, ModelConfig
 from models.core.errors import intact
 from models.core.files import open_regular
-from models.core.settings import parse_json
+from models.core.settings import Values, parse_json
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers.base import Imported, Importer, facts, rows_of, silenced
 from models.importers.schema import Rule, read_json, read_value, renamed, rules, validated
@@ -42,13 +42,19 @@ CAPTION = {  # of the search; 0: the default
     "length_penalty": Rule(float, 1.0, -100, 100),
 }
 SPECIAL = rules("id?: pad_token_id decoder_start_token_id eos_token_id")  # null: of the other file
+GPT2 = (
+    "size: n_embd>embedding n_head>heads",
+    "layers: n_layer>decoder_layers",
+    "slots: n_positions>max_source",
+    "epsilon: layer_norm_epsilon>norm_epsilon",
+)
 PIXELS = rules(
     "false: do_center_crop",
     resample=Rule(RESAMPLE, 2),
     image_mean=Rule(list[float], least=-1e4, most=1e4),
     image_std=Rule(list[float], least=1e-4, most=1e4),
 )
-TOKENIZER = {"vocab": Rule(dict[str, int]), "added_tokens": Rule(list[dict[str, Any]], ())}
+TOKENIZER = {"vocab": Rule(dict[str, int]), "added_tokens": Rule(list[Values], ())}
 ADDED = rules("id: id", content=Rule(str), special=Rule(bool))
 
 
@@ -59,11 +65,11 @@ class VitCaptioner(Importer):
     output_bias = ""  # empty: there is none
 
     @cached_property
-    def pixels(self) -> dict[str, Any]:
+    def pixels(self) -> Values:
         """The content of preprocessor_config.json."""
         return read_json(self.folder / "preprocessor_config.json", PIXELS)
 
-    def image(self, vision: dict[str, Any], class_tokens: int) -> ImageConfig:
+    def image(self, vision: Values, class_tokens: int) -> ImageConfig:
         """Return the settings of the image encoder."""
         width, hidden = vision["hidden_size"], vision["intermediate_size"]
         if hidden != 4 * width:
@@ -210,10 +216,7 @@ class VitGpt2(VitCaptioner):
     schema = {
         "encoder": {**VISION, "model_type": Rule(("vit", "deit"))},
         "decoder": rules(
-            "size: n_embd>embedding n_head>heads",
-            "layers: n_layer>decoder_layers",
-            "slots: n_positions>max_source",
-            "epsilon: layer_norm_epsilon>norm_epsilon",
+            *GPT2,
             "false: scale_attn_by_inverse_layer_idx",
             "true: scale_attn_weights tie_word_embeddings",
             "id: vocab_size eos_token_id",
@@ -295,9 +298,7 @@ class VitGpt2(VitCaptioner):
         return found.float() + matrix.float() @ bias.float()
 
 
-def json_vocabulary(
-    content: dict[str, Any], special: Special, count: int
-) -> tuple[Vocabulary, Tokenizer]:
+def json_vocabulary(content: Values, special: Special, count: int) -> tuple[Vocabulary, Tokenizer]:
     """Return the vocabulary and tokenizer of a tokenizer.json. count: rows of the embedding."""
     texts = {row: text for text, row in content["model"]["vocab"].items()}
     texts |= {token["id"]: token["content"] for token in content.get("added_tokens", ())}
@@ -305,11 +306,11 @@ def json_vocabulary(
     return vocabulary, Tokenizer(rearranged_json(content, vocabulary))
 
 
-def read_tokenizer(folder: Path) -> dict[str, Any]:
+def read_tokenizer(folder: Path) -> Values:
     """Return the content of a tokenizer.json, or one that is made of older files."""
     path = folder / JSON
     content = read_value(path) if path.exists() else _made_tokenizer(folder)
-    model = validated(content, {"model": Rule(dict[str, Any])}, path)["model"]
+    model = validated(content, {"model": Rule(Values)}, path)["model"]
     found = validated({**content, "vocab": model.get("vocab")}, TOKENIZER, path)
     for number, token in enumerate(found["added_tokens"]):
         validated(token, ADDED, f"{path}: added_tokens {number}")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy
 import torch
@@ -20,6 +19,7 @@ from torch import Tensor
 from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, DamagedError, intact
 from models.core.files import read_regular
+from models.core.settings import Values
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_convert import ACTIVATIONS, ENCODER, LINEAR, NORMS, position_table
 from models.importers.base import Imported, Importer, extended_sides, facts, rows_of, silenced
@@ -79,7 +79,7 @@ class CTranslate2Folder(Importer):
         return CTranslate2Weights(self.place / "model.bin")
 
     @cached_property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Values:
         """The settings of config.json; the defaults for older models."""
         return read_json(self.place / "config.json", self.schema, optional=True)
 
@@ -155,7 +155,7 @@ class CTranslate2Folder(Importer):
             if short in (*SETTINGS, *READ, *UNSEEN) and self.weights.array(name).ndim == 0:
                 self.used.add(name)
 
-    def _positions(self, size: int) -> tuple[dict[str, Any], int]:
+    def _positions(self, size: int) -> tuple[Values, int]:
         """Return settings of the positions, and the greatest length: by table or by formula."""
         name = "encoder/position_encodings/encodings"
         if not self.has(name):

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Any
 
 from models.core.config import MAX_SLOTS, ModelConfig
 from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
+from models.core.settings import Values
 from models.core.use_config import TokenizerConfig
 from models.importers.base import Imported, facts, search_settings
 from models.importers.marian import SIZES, Bart, read_vocabulary
@@ -23,7 +23,7 @@ from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
 
 LANGUAGE = re.compile(r"__([A-Za-z0-9_]+?)__|([a-z]{3}_[A-Z][a-z]{3})")
-NAMES = Rule(list[str | dict[str, Any]], ())
+NAMES = Rule(list[str | Values], ())
 EXTRA = {"additional_special_tokens": NAMES}
 TOKENIZER = rules(
     "text: tokenizer_class", "false: legacy_behaviour", **EXTRA, extra_special_tokens=NAMES
@@ -59,7 +59,7 @@ class M2m100(Bart):
         return self._with_tokenizer(config, special, count, named)
 
     def _with_tokenizer(
-        self, config: ModelConfig, special: Special, count: int, named: dict[str, Any]
+        self, config: ModelConfig, special: Special, count: int, named: Values
     ) -> Imported:
         """Return settings and vocabulary. named: the content of tokenizer_config.json."""
         with intact(self.folder, SENTENCEPIECE):
@@ -88,7 +88,7 @@ class M2m100(Bart):
             about=facts(self.folder, "M2M-100, imported", tuple(languages.values())),
         )
 
-    def _tokens(self, model: bytes, named: dict[str, Any], count: int) -> list[str]:
+    def _tokens(self, model: bytes, named: Values, count: int) -> list[str]:
         """Return the text of each row: of vocab.json, or SentencePiece's own; then languages."""
         path = self.folder / "special_tokens_map.json"
         special = read_json(path, EXTRA, optional=True)

@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
 from models.core.config import MAX_SLOTS, ModelConfig
 from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
+from models.core.settings import Values
 from models.core.use_config import TokenizerConfig
 from models.importers.base import (
     Imported,
@@ -72,7 +72,7 @@ class Bart(Importer):
     table = BART
     unused = r"embed_positions|^model\.(encoder|decoder)\.embed_tokens\.weight$|^lm_head\.weight$"
 
-    def sizes(self) -> dict[str, Any]:
+    def sizes(self) -> Values:
         """Return the settings that have a name here; a ValueError if encoder and decoder differ."""
         given = self.settings
         for part in ("attention_heads", "ffn_dim"):
@@ -245,14 +245,14 @@ class MarianFiles(Importer):
             return read_regular(self.folder / "decoder.yml", 1 << 20).decode()
 
     @cached_property
-    def generation(self) -> dict[str, Any]:
+    def generation(self) -> Values:
         """The beam size of decoder.yml, under the name of the hub."""
         found = re.search(r"^beam-size: (\d{1,9})", self.decoder, re.M)
         given = {"num_beams": int(found[1]) if found else 6}
         return validated(given, self.of_generation, self.folder / "decoder.yml")
 
     @cached_property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Values:
         """The settings of training, which stand in the .npz as text."""
         path = self.weights.path
         with intact(path, "the settings of a Marian model"):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 from models.core.config import MAX_LAYERS, MAX_SIZE, MAX_SLOTS
 from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
-from models.core.settings import TYPE_NAMES, parse_json, short
+from models.core.settings import TYPE_NAMES, Values, parse_json, short
 from models.text.vocabulary import MOST_PIECES
 
 MOST_TEXT = 1 << 16  # letters of a setting
@@ -79,7 +79,7 @@ RULES = {
 }
 
 
-def rules(*lines: str, **others: Any) -> dict[str, Any]:
+def rules(*lines: str, **others: Any) -> Values:
     """Return a schema from lines such as "size: d_model>embedding n_head", and from rules by name.
 
     embedding is the name of d_model in this program.
@@ -89,7 +89,7 @@ def rules(*lines: str, **others: Any) -> dict[str, Any]:
     return {name: RULES[kind]._replace(ours=ours) for kind, (name, _, ours) in pairs} | others
 
 
-def renamed(given: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+def renamed(given: Mapping[str, Any], schema: Schema) -> Values:
     """Return validated settings under their names in this program; those that have one."""
     rows = schema.items()
     return {rule.ours: given[name] for name, rule in rows if isinstance(rule, Rule) and rule.ours}
@@ -103,14 +103,14 @@ def is_text(value: str) -> bool:
         return False
 
 
-def validated(given: Any, schema: Schema, where: object) -> dict[str, Any]:
+def validated(given: Any, schema: Schema, where: object) -> Values:
     """Return the settings of a schema, missing ones with their defaults.
 
     where: file and table, for the error. Raises DamagedError for the first that is not allowed.
     """
     if not isinstance(given, dict):
         raise DamagedError(f"{where} is damaged ({short(given)})", "a table of settings")
-    found: dict[str, Any] = {}
+    found: Values = {}
     for name, rule in schema.items():
         value, place = given.get(name), f"{where}: {name}"
         if not isinstance(rule, Rule):
@@ -124,7 +124,7 @@ def validated(given: Any, schema: Schema, where: object) -> dict[str, Any]:
     return found
 
 
-def read_json(path: Path, schema: Schema, *, optional: bool = False) -> dict[str, Any]:
+def read_json(path: Path, schema: Schema, *, optional: bool = False) -> Values:
     """Return the settings of a schema from a JSON file; the defaults for no file if `optional`.
 
     Raises DamagedError for a damaged file or value.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,6 +17,7 @@ from torch import Tensor
 from models.attention.layers import positions
 from models.core.config import AudioConfig, ModelConfig
 from models.core.errors import ConfigurationError
+from models.core.settings import Values
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers.base import SEARCH, Imported, facts
 from models.importers.captioners import json_vocabulary, read_tokenizer
@@ -80,7 +80,7 @@ class Whisper(Bart):
         )
 
     @cached_property
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Values:
         """The content of its tokenizer.json."""
         return read_tokenizer(self.folder)
 
@@ -103,7 +103,7 @@ class Whisper(Bart):
             ),
         )
 
-    def _name_languages(self, content: dict[str, Any]) -> tuple[str, ...]:
+    def _name_languages(self, content: Values) -> tuple[str, ...]:
         """Rename the tokens of languages, and mark special tokens; return the codes.
 
         A model of English alone is given none.

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from models.core.errors import NotFoundError, intact
 from models.core.files import read_regular
+from models.core.settings import Values
 from models.importers.base import PICKLED
 from models.importers.captioners import read_tokenizer
 from models.importers.schema import Rule, read_json, read_list, validated
@@ -130,17 +131,17 @@ class WhisperFile(Whisper):
         raise NotImplementedError
 
     @cached_property
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Values:
         """The content of its tokenizer.json, or one that is made of its tokens."""
         if (self.folder / JSON).exists():
             return read_tokenizer(self.folder)
         return byte_level(self.tokens())
 
     @cached_property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Values:
         """Settings of the hub, from the weights and the tokens."""
         places = {token["content"]: token["id"] for token in self.content["added_tokens"]}
-        shape, found = self.shape, dict[str, Any]()
+        shape, found = self.shape, Values()
         for part in ("encoder", "decoder"):
             layers = re.compile(rf"model\.{part}\.layers\.(\d+)\.fc1\.weight").fullmatch
             found[f"{part}_layers"] = sum(bool(layers(name)) for name in self.weights.names)
@@ -157,7 +158,7 @@ class WhisperFile(Whisper):
         return validated(found, self.schema, self.folder)
 
     @cached_property
-    def generation(self) -> dict[str, Any]:
+    def generation(self) -> Values:
         """Settings of generation of the hub: those of the publisher's program."""
         texts, given = self.content["model"]["vocab"], self.settings
         signs = {byte: sign for sign, byte in SIGNS.items()}
@@ -201,7 +202,7 @@ class FasterWhisper(WhisperFile):
         return int(self._published.array("encoder/num_heads"))
 
     @cached_property
-    def generation(self) -> dict[str, Any]:
+    def generation(self) -> Values:
         """Settings of generation: of its config.json, if this has them."""
         given = read_json(self.folder / NAME, CONFIG, optional=True)
         named = zip(("suppress_tokens", "alignment_heads"), given.values(), strict=True)
@@ -279,7 +280,7 @@ class OpenAIWhisper(WhisperFile):
         return [*found, *(f"<|{each}|>" for each in special)]
 
 
-def byte_level(tokens: list[str]) -> dict[str, Any]:
+def byte_level(tokens: list[str]) -> Values:
     """Return the content of a tokenizer.json of byte-level pairs, whose ids are their ranks."""
     if max(map(len, tokens)) > LONGEST:
         raise ValueError(f"a token of more than {LONGEST} characters")

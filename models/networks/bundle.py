@@ -29,11 +29,11 @@ from models.core.types import VocabularySizes
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.digests import add_digest, check_digests, write_files
-from models.storage.replay import NAME as REPLAY
 from models.storage.replay import read_replay_bytes
 from models.storage.settings import (
     CARD,
     FORMAT,
+    REPLAY,
     STATISTICAL,
     WEIGHTS,
     Shared,
@@ -117,7 +117,7 @@ def save(
     *,
     card: str = "",
     weights: WeightPrecision = "fp32",
-    about: Mapping[str, Any] | None = None,
+    about: Mapping[str, object] | None = None,
     shared: Shared | None = None,
 ) -> None:
     """Write a bundle into an existing folder; each file is written completely or not at all.
@@ -147,7 +147,7 @@ def save(
         add_digest(folder, shared.file)
 
 
-def settings_of(bundle: Bundle) -> dict[str, Any]:
+def settings_of(bundle: Bundle) -> dict[str, object]:
     """Return the settings of a bundle as stored in its config.json."""
     chosen = bundle.alignment != AlignConfig()
     prepare = to_dict(bundle.prepare) if bundle.prepare != PrepareConfig() else {}
@@ -161,7 +161,7 @@ def settings_of(bundle: Bundle) -> dict[str, Any]:
     }
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _given(**values: Any) -> dict[str, object]:
     """Return the values that are not empty."""
     return {name: value for name, value in values.items() if value}
 

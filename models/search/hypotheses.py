@@ -58,7 +58,7 @@ def check_search(config: SearchConfig) -> None:
         )
 
 
-def changed_search(saved: SearchConfig, given: Mapping[str, Any]) -> SearchConfig:
+def changed_search(saved: SearchConfig, given: Mapping[str, object]) -> SearchConfig:
     """Return saved settings with those that a user gives; a beam asks for beam search."""
     asked = {"method": "beam"} if "beam" in given else {}
     return merged(saved, {**asked, **given}, where="search")

@@ -47,7 +47,8 @@ Floats = NDArray[np.float32]
 class SampleArray(NamedTuple):
     """A sound in memory."""
 
-    samples: Any  # array, tensor or list: (N,), (N, channels) or (channels, N); integers are scaled
+    # array, tensor or list: (N,), (N, channels) or (channels, N); integers are scaled
+    samples: object
     rate: int  # samples a second
 
 
@@ -127,7 +128,7 @@ def header(source: Path | bytes, name: str = "") -> SoundFile:
         return file
 
 
-def channels_of(samples: Any) -> NDArray[Any]:
+def channels_of(samples: object) -> np.ndarray:
     """Return the samples (N, channels) of an array of one or several channels, from -1 to 1."""
     values = np.asarray(samples.detach().cpu() if hasattr(samples, "detach") else samples)
     if values.ndim not in (1, 2) or values.dtype.kind not in "iuf":

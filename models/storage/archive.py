@@ -9,14 +9,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from models.core.errors import InputError, intact
 from models.core.files import read_regular, replacing, write_errors
 from models.core.limits import MODEL_FILE_BYTES
+from models.core.settings import Values
 from models.storage.digests import NAME as SUMS
-from models.storage.replay import NAME as REPLAY
-from models.storage.settings import CARD, STATISTICAL, WEIGHTS, read_settings, task_of
+from models.storage.settings import CARD, REPLAY, STATISTICAL, WEIGHTS, read_settings, task_of
 from models.storage.settings import NAME as CONFIG
 from models.text.tokenizer import LABELS
 
@@ -115,7 +115,7 @@ class About(NamedTuple):
             return "research"
         return "any" if FREE.match(self.licence) else "unknown"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the facts that are given, for config.json."""
         facts = {**self._asdict(), "languages": list(self.languages)}
         return {name: value for name, value in facts.items() if value}
@@ -131,7 +131,7 @@ class Facts(NamedTuple):
     precision: str  # fp32 or int8
 
 
-def read_about(settings: dict[str, Any]) -> About:
+def read_about(settings: Values) -> About:
     """Return the facts in a bundle's settings; languages default to those of its tokenizer."""
     given = settings.get("about", {})
     languages = given.get("languages") or settings["tokenizer"].get("languages") or ()

@@ -13,16 +13,16 @@ class Preset(NamedTuple):
     """A model configuration and the recipe it is trained with."""
 
     doc: str
-    model: dict[str, Any]  # changes to ModelConfig's defaults
+    model: dict[str, object]  # changes to ModelConfig's defaults
     train: dict[str, Any]  # changes to the training defaults
     usual: bool = False  # True: for data of ordinary size; else the first preset of the family is
 
 
-def _sizes(embedding: int, hidden: int, dropout: float) -> dict[str, Any]:
+def _sizes(embedding: int, hidden: int, dropout: float) -> dict[str, object]:
     return {"embedding": embedding, "hidden": hidden, "dropout": dropout}
 
 
-def _layers(encoder: int, decoder: int, heads: int) -> dict[str, Any]:
+def _layers(encoder: int, decoder: int, heads: int) -> dict[str, object]:
     return {"encoder_layers": encoder, "decoder_layers": decoder, "heads": heads}
 
 
@@ -59,7 +59,7 @@ _NANO_CAPTIONS = {**_PLATEAU, **_UNSMOOTHED, "lr": 0.003}
 _ADAPTIVE = {"family": "captioner-adaptive"}
 _TOP_DOWN = {"family": "captioner-top-down", "decoder_layers": 2}
 _CAPTIONER_TRANSFORMER = {"family": "captioner-transformer", "tied": True}
-_HARD: dict[str, Any] = {"attention": {"read": "hard"}}
+_HARD: dict[str, object] = {"attention": {"read": "hard"}}
 _DOUBLY = {"attention": {"coverage": "doubly_stochastic"}}
 # a dozen words cannot give each of 49 cells a sum of 1: the full penalty flattens the maps
 _DOUBLY_SMALL = {"attention": {**_DOUBLY["attention"], "coverage_weight": 0.1}}
@@ -67,7 +67,7 @@ _DOUBLY_SMALL = {"attention": {**_DOUBLY["attention"], "coverage_weight": 0.1}}
 # models hardly learn, from images or from texts
 _RELEASED = {"attention": {"reinforce": 0.1, "entropy": 0.002}}
 
-_LISTEN: dict[str, Any] = {
+_LISTEN: dict[str, object] = {
     **_LSTM,
     "family": "listen_attend_spell",
     "tied": False,
@@ -353,9 +353,10 @@ def usual_preset(family: str, read: str = "") -> str:
     """
     named = [name for name, one in PRESETS.items() if one.model.get("family", "") == family]
     if not named:
+        known = dict.fromkeys(str(one.model["family"]) for one in PRESETS.values())
         raise ConfigurationError(
             f"family '{family}', which has no preset",
-            f"one of {', '.join(dict.fromkeys(one.model['family'] for one in PRESETS.values()))}",
+            f"one of {', '.join(known)}",
             'name the preset whose training settings apply in a TOML file: preset = "NAME"',
         )
     usual = next((name for name in named if PRESETS[name].usual), named[0])

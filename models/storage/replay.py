@@ -17,8 +17,8 @@ from typing import NamedTuple
 from models.core.errors import intact
 from models.core.files import read_regular
 from models.storage.digests import check_digests
+from models.storage.settings import REPLAY
 
-NAME = "replay.tsv.gz"
 MOST_BYTES = 1 << 24  # decompressed
 
 
@@ -32,7 +32,7 @@ class ReplayPair(NamedTuple):
 
 def read_replay_bytes(folder: Path) -> bytes:
     """Return the packed replay set of a bundle, b"" if it has none."""
-    path = folder / NAME
+    path = folder / REPLAY
     if not path.is_file():
         return b""
     with intact(path, "a file of the model"):
@@ -44,8 +44,8 @@ def read_replay(folder: Path) -> list[ReplayPair]:
     packed = read_replay_bytes(folder)
     if not packed:
         return []
-    check_digests(folder, [NAME])
-    with intact(folder / NAME, "lines of direction, source and target", "", zlib.error):
+    check_digests(folder, [REPLAY])
+    with intact(folder / REPLAY, "lines of direction, source and target", "", zlib.error):
         unpacker = zlib.decompressobj(wbits=31)
         text = unpacker.decompress(packed, MOST_BYTES)
         if unpacker.unconsumed_tail:

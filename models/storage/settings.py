@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from models.core.config import ModelConfig
 from models.core.errors import DamagedError, ModelError, NotFoundError, intact, naming
 from models.core.files import check_regular, read_regular, write_text
-from models.core.settings import from_dict, parse_json, to_dict
+from models.core.settings import Values, from_dict, parse_json, to_dict
 from models.core.sources import source_of, vocabulary_sizes
 from models.core.types import VocabularySizes
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
@@ -23,6 +23,7 @@ NAME = "config.json"
 RUN_CONFIG = "config.toml"  # settings of a run, in its folder from the start
 WEIGHTS = "model.safetensors"
 CARD = "card.md"
+REPLAY = "replay.tsv.gz"
 STATISTICAL = "statistical.safetensors"  # of a bundle made by `attn align train`
 MOST_BYTES = 1 << 20  # of a config.json
 SECTIONS = ("model", "tokenizer", "search", "vocabulary")
@@ -42,7 +43,7 @@ class Shared(NamedTuple):
         return f"../{self.bundle}/{WEIGHTS}"
 
 
-def read_settings(folder: Path) -> dict[str, Any]:
+def read_settings(folder: Path) -> Values:
     """Return the content of a bundle's config.json.
 
     Raises ModelError if there is none, or if it is damaged or of another format.
@@ -55,7 +56,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     if not (folder / NAME).exists():
         raise _missing(folder)
     with intact(folder / NAME, MADE_BY):
-        settings: dict[str, Any] = parse_json(read_regular(folder / NAME, MOST_BYTES))
+        settings: Values = parse_json(read_regular(folder / NAME, MOST_BYTES))
         if not isinstance(settings, dict):
             raise ValueError("no table of settings")
         if "model_type" in settings:
@@ -96,7 +97,7 @@ class StoredBundle(NamedTuple):
     sizes: VocabularySizes
 
 
-def read_stored(folder: Path, settings: dict[str, Any] | None = None) -> StoredBundle:
+def read_stored(folder: Path, settings: Values | None = None) -> StoredBundle:
     """Return the settings and the tokenizer of a bundle; a ModelError if a part is damaged.
 
     settings: the content of its config.json, if it is read already.
@@ -127,7 +128,7 @@ def read_stored(folder: Path, settings: dict[str, Any] | None = None) -> StoredB
     )
 
 
-def to_text(settings: dict[str, Any]) -> str:
+def to_text(settings: Values) -> str:
     """Return the text of a config.json."""
     return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
 
@@ -141,7 +142,7 @@ def write_alignment(folder: Path, config: AlignConfig) -> None:
         write_text(folder / NAME, text)
 
 
-def shared_of(folder: Path, settings: dict[str, Any]) -> Shared | None:
+def shared_of(folder: Path, settings: Values) -> Shared | None:
     """Return which weights a bundle shares, or None. Another bundle is a name, never a path."""
     table = settings.get("shared")
     if table is None:
@@ -164,6 +165,6 @@ def task_of(folder: Path) -> str:
         return ""
 
 
-def family_of(settings: dict[str, Any]) -> str:
+def family_of(settings: Values) -> str:
     """Return the family that a bundle's settings name."""
     return str(settings["model"].get("family", ModelConfig.family))

@@ -92,15 +92,3 @@ class JsonProcessor:
     def unk_id(self) -> int:
         """Return the id of the unknown token."""
         return 1
-
-
-def processor_of(model: bytes) -> Any:
-    """Return the processor of a SentencePiece model, or of a tokenizer.json."""
-    import sentencepiece
-
-    if model.startswith(b"{"):
-        return JsonProcessor(model)
-
-    processor = sentencepiece.SentencePieceProcessor()
-    processor.load_from_serialized_proto(model)
-    return processor

@@ -75,7 +75,7 @@ def check_direction(config: TokenizerConfig, to: str, source: str = "") -> str:
         raise ConfigurationError(
             "no target language for a model of several languages",
             f"one of {named(config.languages)}",
-            'choose it with --to, or with to="de" in Python',
+            "choose it with --to",
         )
     if to not in config.languages:
         raise unknown_name("target language", to, config.languages)

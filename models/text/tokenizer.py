@@ -13,7 +13,7 @@ from models.core.errors import ConfigurationError, intact, unknown_name
 from models.core.files import read_regular
 from models.core.sources import TAB
 from models.core.use_config import TokenizerConfig, check_joint
-from models.text.json_tokenizer import processor_of
+from models.text.json_tokenizer import JsonProcessor
 from models.text.languages import TO, control_tokens, target_token
 from models.text.learning import END as END
 from models.text.learning import PAD as PAD  # other modules import them from here
@@ -350,3 +350,14 @@ def check_labels(labels: Sequence[str]) -> tuple[str, ...]:
     if len(set(labels)) < len(labels):
         raise ConfigurationError("a label occurs twice", "different labels")
     return tuple(labels)
+
+
+def processor_of(model: bytes) -> Any:
+    """Return the processor of a SentencePiece model, or of a tokenizer.json."""
+    import sentencepiece
+
+    if model.startswith(b"{"):
+        return JsonProcessor(model)
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.load_from_serialized_proto(model)
+    return processor

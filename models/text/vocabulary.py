@@ -21,9 +21,10 @@ import json
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from models.core.errors import DamagedError, intact
+from models.core.settings import Values
 
 SILENT = -1e4  # bias of a token that is never an output; fits into fp16
 NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6  # kinds of pieces
@@ -98,7 +99,7 @@ def rearranged(
     return _message(rows, parts.get(2, b"") + _training(ends), parts.get(3, b""))
 
 
-def rearranged_json(content: dict[str, Any], vocabulary: Vocabulary) -> bytes:
+def rearranged_json(content: Values, vocabulary: Vocabulary) -> bytes:
     """Return a tokenizer.json with the ids of a vocabulary, and without special tokens in texts."""
     model, old = content["model"], {row: text for text, row in content["model"]["vocab"].items()}
     old |= {token["id"]: token["content"] for token in content.get("added_tokens", ())}

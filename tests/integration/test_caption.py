@@ -272,7 +272,7 @@ def test_a_file_of_results_is_whole_and_progress_is_said(
     target = tmp_path / "captions.tsv"
     plain = caption("-r", photos)[0]
     output, said, status = caption("-r", photos, "-o", target)
-    assert (output, said, status) == ("", [all_cut(5), "captioning 100 %  5 images"], 0)
+    assert (output, said, status) == ("", ["captioning 100 %  5 images", all_cut(5)], 0)
     assert target.read_text() == plain
 
 

@@ -247,7 +247,8 @@ def test_an_interrupted_run_leaves_the_old_file_and_nohup_ignores_sighup(
         (
             ["-i", "."],
             "attn: cannot read .: Is a directory; "
-            "`attn bulk FOLDER OUT -- translate` reads folders\n",
+            "`attn bulk FOLDER OUT -- translate` reads folders of text; "
+            "a document: -i FILE -o FILE\n",
         ),
         (["-o", "nowhere/out"], "attn: cannot write nowhere/out: no folder nowhere\n"),
     ],

@@ -22,14 +22,14 @@ from tests.torture.worker import Result
 
 PATHS = (
     *("/translate", "/detect", "/classify", "/align", "/caption", "/translate_file"),
-    *("/v1/chat/completions", "/languages", "/download_file/x/y", "/page/../../etc/passwd"),
+    *("/v1/audio/transcriptions", "/languages", "/download_file/x/y", "/page/../../etc/passwd"),
 )
 VALID = {"q": "Hello.", "source": "en", "target": "de", "translation": "Hallo."}
 VALUES: tuple[Any, ...] = (
     None, 5, -1, 1e308, True, "", [], {}, [[]], ["a", 1], "x" * 5000, "\ud800", "\0", "<script>",
     "../../etc/passwd", "zz", "auto", "html", "💥" * 50, {"a": [1]}, "9" * 5000, "<b>" * 300,
 )  # fmt: skip
-NAMES = (*VALID, "format", "alternatives", "api_key", "model", "heads", "messages", "stream", "n")
+NAMES = (*VALID, "format", "alternatives", "api_key", "model", "heads", "stream", "nbest")
 NAMES_OF_FILES = ('"; rm -rf /.srt', "<script>alert(1)</script>.html", "../../x.csv", "\u202ex.po")
 SECONDS = 60.0  # in which every request must be answered
 GROWTH = 1 << 30  # bytes by which the service may grow; freed memory is kept for later batches

@@ -5,14 +5,16 @@ Stored completely in the run folder, as config.toml.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from attncli.scoring.score import BleuTokenizer
 from attncli.task.table import TRAINING
+from attncli.training.interfaces import METRICS
 from attncli.training.settings.loggers import LOGGERS
 from models.core.config import MAX_SEED, AttentionLossConfig, ModelConfig
 from models.core.registry import DEFAULT_SOURCE, source_name
@@ -48,6 +50,7 @@ class DataConfig:
     PARTS: ClassVar[Mapping[str, str]] = {"train": "train", "dev": "dev"}  # part: its setting
     FOLDERS: ClassVar[tuple[str, ...]] = ()  # settings of further files and folders to read
     CACHES: ClassVar[tuple[str, ...]] = ()  # settings of folders to write
+    NEEDS: ClassVar[Mapping[str, str]] = {}  # settings that have no use without another one
 
     @classmethod
     def paths(cls) -> tuple[str, ...]:
@@ -67,14 +70,36 @@ class DataConfig:
         return tuple(filter(None, self.named(self.PARTS["train"])))
 
     @property
+    def dev_files(self) -> tuple[str, ...]:
+        """The files to evaluate on during training."""
+        return tuple(filter(None, self.named(self.PARTS["dev"])))
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The files and folders that a run reads."""
-        return tuple(filter(None, self.named(*self.PARTS.values(), *self.FOLDERS)))
+        others = [name for part, name in self.PARTS.items() if part not in ("train", "dev")]
+        found = (*self.files, *self.dev_files, *self.named(*others, *self.FOLDERS))
+        return tuple(filter(None, found))
 
     @property
     def is_given(self) -> bool:
         """True if there are files to train on."""
         return bool(self.files)
+
+    def rows(self, files: Sequence[Path | str], part: str = "train") -> Iterable[Any]:
+        """Return the examples of files of this kind; a ModelError if they have another form.
+
+        part: train, dev or test, of a file that has all of them.
+        """
+        raise NotImplementedError
+
+    def count(self, most: int) -> int:
+        """Return the number of training examples; counting stops at `most`."""
+        return sum(1 for _ in islice(self.rows(self.files), most)) if self.files else most
+
+    def texts(self) -> Iterable[tuple[str, str]]:
+        """Return source and target of examples, by which the settings are fitted to little data."""
+        return ()
 
     @property
     def dev_option(self) -> str:
@@ -105,7 +130,7 @@ def data_class(family: str) -> type[DataConfig]:
 class TrainConfig:
     """Optimiser, schedule, evaluation and checkpoints of a training run."""
 
-    REMOVED: ClassVar[Mapping[str, Any]] = {
+    REMOVED: ClassVar[Mapping[str, object]] = {
         **{"divergence": 3.0, "self_critical_from": 1, "patience_metrics": ()}
     }
 
@@ -180,10 +205,7 @@ class TrainConfig:
         "(labels), wer or cer (error rates of transcripts in words or characters); or loss; auto: "
         "accuracy of labels, wer of transcripts, exact if most dev targets have at most 3 words, "
         "otherwise bleu",
-        choices=(
-            *("auto", "bleu", "exact", "error_rate", "rouge_l", "chrf", "ter", "cider"),
-            *("accuracy", "macro_f1", "wer", "cer", "loss"),
-        ),
+        choices=("auto", *METRICS),
     )
     bleu_tokenizer: str = option(
         "13a",
@@ -247,7 +269,7 @@ class TrainConfig:
     )
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
 
-    def upgraded(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def upgraded(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """Return settings of 1.0, where a second one told if there is self-critical training."""
         begins = str(values.get("self_critical_from", ""))
         if begins not in ("0", "1"):
@@ -285,7 +307,7 @@ class RunConfig:
         return [cls(data=resolve_name(place).table()) for place in TRAINING.values()]
 
 
-def read_run_config(values: Mapping[str, Any]) -> RunConfig:
+def read_run_config(values: Mapping[str, object]) -> RunConfig:
     """Return the settings of a run from the tables of its file."""
     model, usual = values.get("model"), RunConfig()
     family = model.get("family") if isinstance(model, Mapping) else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from models.core.errors import ModelError, install_command
 from models.core.settings import flat
@@ -30,13 +30,13 @@ class LoggedRun(NamedTuple):
 
     folder: Path
     step: int  # updates done before; later records of an interrupted run are written again
-    settings: dict[str, Any]  # of the run, as nested tables
+    settings: dict[str, object]  # of the run, as nested tables
 
 
 class Logger(Protocol):
     """A tracker, opened for a run as `Class(LoggedRun)`."""
 
-    def write(self, event: str, record: dict[str, Any]) -> None:
+    def write(self, event: str, record: Mapping[str, object]) -> None:
         """Write a record of the log. event: train, dev, start, average."""
 
     def close(self) -> None:
@@ -54,7 +54,7 @@ def check_loggers(names: Iterable[str]) -> None:
             )
 
 
-def numbers(event: str, record: dict[str, Any]) -> dict[str, float]:
+def numbers(event: str, record: Mapping[str, object]) -> dict[str, float]:
     """Return the measurements of a record by name, such as "dev/bleu"; none without an update."""
     if "step" not in record:
         return {}
@@ -97,7 +97,7 @@ class MlflowLogger:
             for start in range(0, len(values), AT_ONCE):
                 self.client.log_batch(self.id, params=values[start : start + AT_ONCE])
 
-    def write(self, event: str, record: dict[str, Any]) -> None:
+    def write(self, event: str, record: Mapping[str, object]) -> None:
         """Write the numbers of a record that belongs to an update."""
         from mlflow.entities import Metric
 
@@ -121,7 +121,7 @@ class TensorBoardLogger:
 
         self.writer = SummaryWriter(str(run.folder / "tensorboard"), purge_step=run.step + 1)
 
-    def write(self, event: str, record: dict[str, Any]) -> None:
+    def write(self, event: str, record: Mapping[str, object]) -> None:
         """Write the numbers of a record that belongs to an update."""
         for name, value in numbers(event, record).items():
             self.writer.add_scalar(name, value, record["step"])
@@ -154,7 +154,7 @@ class WandbLogger:
             settings=wandb.Settings(silent=True, console="off"),
         )
 
-    def write(self, event: str, record: dict[str, Any]) -> None:
+    def write(self, event: str, record: Mapping[str, object]) -> None:
         """Write the numbers of a record that belongs to an update."""
         if found := numbers(event, record):
             self.run.log(found, step=record["step"])

@@ -9,7 +9,7 @@ from typing import Any
 import tomli_w
 
 from models.core.errors import ConfigurationError, ModelError
-from models.core.settings import fields_of, parse_toml
+from models.core.settings import Values, fields_of, parse_toml
 
 
 def to_toml(config: Any, *, without: Collection[str] = (), section: str = "") -> str:
@@ -43,7 +43,7 @@ def _toml_lines(config: Any, section: str, without: Collection[str]) -> Iterable
         yield from _toml_lines(table, place, without)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> Values:
     """Return the tables of a TOML file; see `from_toml`. ModelError if it cannot be read."""
     try:
         text = path.read_text("utf-8")
@@ -53,7 +53,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     return from_toml(text, str(path))
 
 
-def from_toml(text: str, name: str) -> dict[str, Any]:
+def from_toml(text: str, name: str) -> Values:
     """Return the tables of a TOML file; raise ModelError with the line if it does not parse."""
     try:
         return parse_toml(text)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs.models import catalogue
-from attncli.training.configuration import check_buildable, run_config
+from attncli.training.configuration import run_config
+from attncli.training.initial import check_buildable
 from attncli.training.settings.toml import from_toml
 from models import build
 from models.core import registry

@@ -19,12 +19,11 @@ from attncli.data.alignments import read_links
 from attncli.data.lines import open_text
 from attncli.data.named_files import named_images, open_images
 from attncli.data.tables import read_content
-from attncli.faithful.divide import PlanOptions
+from attncli.faithful.divide import PlanOptions, split
 from attncli.faithful.parse import parse
 from attncli.faithful.place import project_tags
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line
-from attncli.faithful.split import split
 from models.core.errors import ModelError
 from models.core.limits import LINE_TAGS
 from models.signals.images import open_image

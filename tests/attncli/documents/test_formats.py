@@ -152,7 +152,7 @@ def test_a_paragraph_of_markdown_keeps_its_width_and_does_not_become_a_list() ->
 
 def test_what_is_left_of_markdown_is_listed() -> None:
     content = "---\na: b\n---\n```\na\n```\n\n| a |\n|---|\n| b\\|c |\n"
-    found = ["front matter", "code blocks", "paragraphs that could not be read"]
+    found = ["front matter", "code blocks", "texts that could not be read"]
     assert kinds("markdown", content) == found
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from attncli.documents.document import FORMATS, DocumentOptions, balanced, string_segment
 from attncli.documents.inline import read_lines
+from attncli.faithful.divide import halves, sentences, split
 from attncli.faithful.result import TranslatedLine
-from attncli.faithful.split import halves, sentences, split
 from attncli.translate import documents as jobs
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation

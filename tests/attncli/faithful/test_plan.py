@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
+from attncli.faithful.divide import sentences
 from attncli.faithful.kinds import KINDS
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.faithful.split import sentences
 from attncli.options.shared import check_texts
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions

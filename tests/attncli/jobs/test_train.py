@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from attncli.jobs import train
 from attncli.training.command_line import settings
+from attncli.training.dev import described
 from attncli.training.folder import RunFolder, claim, released
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -22,8 +23,7 @@ from attncli.training.interfaces import (
     Stepped,
 )
 from attncli.training.log import read_log
-from attncli.training.metrics import described
-from attncli.translate.dev import read_texts
+from attncli.translate.data import dev_texts
 from attncli.translate.source import TextTraining
 from models import load_translator
 from models.core.errors import ModelError
@@ -125,7 +125,7 @@ def test_a_dev_set_has_several_references(texts: Texts, tmp_path: Path) -> None:
     lines = texts.dev.read_text("utf-8").splitlines()
     many = tmp_path / "many.tsv"
     many.write_text("".join(f"{line}\tein ganz anderer Satz\n" for line in lines), "utf-8")
-    dev = read_texts([many])
+    dev = dev_texts([many])
     assert {len(texts) for texts in dev.references} == {2}
     outputs = [line.split("\t")[1] for line in lines]
     assert dev.scores(1.0, outputs, small_config(texts).train).bleu == pytest.approx(100)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.classify.source import learn, set_aside
+from attncli.classify.data import learn, set_aside
+from attncli.classify.table import LabelledText, read_labelled
 from attncli.data.grammar import split_tenses
-from attncli.data.tables import LabelledText, read_labelled
 from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated, FinalModel, Started
 from attncli.training.settings.config import RunConfig

@@ -270,11 +270,7 @@ def test_keys(start: Start, keys: Path) -> None:
         assert refused.status_code == 403 and refused.json() == {"error": "Invalid API key"}
     assert post(url, **given, api_key="secret-2").status_code == 200
     assert post(url, **given, apiKey="secret-1").status_code == 200
-    openai = httpx.post(
-        f"{url}/v1/chat/completions",
-        json={"model": "everyday:de", "messages": [{"role": "user", "content": "Hello."}]},
-        headers={"Authorization": "Bearer wrong"},
-    )
+    openai = httpx.post(f"{url}/v1/audio/transcriptions", headers={"Authorization": "Bearer wrong"})
     assert openai.status_code == 401 and openai.headers["WWW-Authenticate"] == "Bearer"
     assert openai.json()["error"]["code"] == "invalid_api_key"
     bearer = {"Authorization": "Bearer secret-1"}
@@ -419,18 +415,6 @@ def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:
         httpx.post(f"{url}/translate", files=[("q", (None, q)) for q in given["q"]], params=one),
     ]
     assert all(len(answer.json()["translatedText"]) == 2 for answer in answers)
-
-
-def test_errors_of_the_chat_protocol_have_its_form(url: str) -> None:
-    message = {"messages": [{"role": "user", "content": "Hi"}]}
-    for model, status in (("everyday:xx", 400), ("nothing", 404), ("everyday:en-xx", 400)):
-        answer = post(url, "/v1/chat/completions", model=model, **message)
-        error = answer.json()["error"]
-        assert answer.status_code == status and "xx" in error["message"] + "xx" * (status == 404)
-        assert error["type"] == "invalid_request_error" and "code" in error
-    answer = post(url, "/v1/chat/completions", model="everyday:de-DE", **message)
-    assert answer.status_code == 200
-    assert isinstance(post(url).json()["error"], str)
 
 
 def test_a_text_without_known_letters_has_no_language(url: str) -> None:

@@ -48,7 +48,6 @@ def test_the_formats_of_openai(
     speech: tuple[str, Path], wav: bytes, transcript: Transcript
 ) -> None:
     client = pytest.importorskip("openai").OpenAI(base_url=f"{speech[0]}/v1", api_key="none")
-    assert MODEL in [model.id for model in client.models.list()]
 
     def asked(**more: Any) -> Any:
         file = ("a.wav", io.BytesIO(wav))

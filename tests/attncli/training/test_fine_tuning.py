@@ -16,6 +16,7 @@ from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
 from attncli.training import retention
 from attncli.training.command_line import settings
+from attncli.training.dev import evaluate
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -25,7 +26,6 @@ from attncli.training.interfaces import (
     Interrupted,
     ScoreChange,
 )
-from attncli.training.metrics import evaluate
 from attncli.training.run import Run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
@@ -36,8 +36,8 @@ from models.core.errors import DamagedError, ModelError
 from models.core.use_config import AlignConfig
 from models.networks.bundle import read
 from models.storage.digests import write_files
-from models.storage.replay import NAME, ReplayPair, pack_replay, read_replay
-from models.storage.settings import write_alignment
+from models.storage.replay import ReplayPair, pack_replay, read_replay
+from models.storage.settings import REPLAY, write_alignment
 from models.storage.weights import bundle_weights
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, assert_same, load, run
@@ -60,7 +60,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outputs = [pair._replace(target=pair.target.lower()) for pair in known]
     back = [ReplayPair("de-en", target, source) for source, target in PAIRS[:50]]
     mixed = [pair for both in zip(known, outputs, strict=True) for pair in both]
-    write_files(folder / "run", {NAME: pack_replay([*mixed, *back])})
+    write_files(folder / "run", {REPLAY: pack_replay([*mixed, *back])})
     return folder / "run"
 
 
@@ -238,10 +238,10 @@ def test_one_language_or_a_model_without_a_replay_set_is_refused(
     assert "needs both languages" in attn(*words, "--from", "en", status=2).err
     assert "--from de --to en" in attn(*words, status=1).err.replace("\n", " ")
     plain = Path(shutil.copytree(start, tmp_path / "plain"))
-    (plain / NAME).write_bytes(b"damaged")
-    with pytest.raises(DamagedError, match=NAME):
+    (plain / REPLAY).write_bytes(b"damaged")
+    with pytest.raises(DamagedError, match=REPLAY):
         read_replay(plain)
-    (plain / NAME).unlink()
+    (plain / REPLAY).unlink()
     assert config_of(plain, own).data.replay == 0
     with pytest.raises(ModelError, match="has no replay set"):
         run(config_of(plain, own, "data.replay=0.5"), tmp_path / "run")

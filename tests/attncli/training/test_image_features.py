@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from torch import Tensor
 
-from attncli.caption.features import FeatureStore, add_missing
+from attncli.caption.features import FeatureStore, ImageFiles, add_missing
 from attncli.data.image_features import FeatureCache, RowKind, verify_cache
 from attncli.data.named_files import content_hash
 from models.core.config import ImageConfig
@@ -47,6 +47,17 @@ def test_rows_do_not_depend_on_the_history_of_the_cache(tmp_path: Path) -> None:
     known = random_images(40)
     fresh = rows_of(tmp_path / "fresh", known, 40)
     assert (rows_of(tmp_path / "used", known, 1, 7, 40) == fresh).all()
+
+
+def test_an_image_that_changed_is_not_stored_as_the_old_one(tmp_path: Path) -> None:
+    [old, new], path = random_images(2).items(), tmp_path / "a.png"
+    cache = FeatureCache(tmp_path / "cache", RowKind((3,), "float32", "a test"))
+    store = FeatureStore(cache, CONFIG, lambda images: images.mean((2, 3)).numpy(), 1, "")
+    path.write_bytes(new[1])
+    names = {old[0]: str(path), new[0]: str(path)}
+    broken = ImageFiles("", [store]).add(names, lambda *_: None)
+    assert broken.keys() == {old[0]} and "changed" in broken[old[0]]
+    assert cache.places.keys() == {new[0]}
 
 
 @pytest.mark.parametrize("damage", ["a row", "no digests"])

@@ -14,7 +14,6 @@ from attncli.scoring.sequences import exact_match
 from attncli.training.dev import Decode, DevSet
 from attncli.training.interfaces import Scores
 from attncli.training.settings.config import TrainConfig
-from models.core.config import ModelConfig
 from models.core.types import Batch
 from models.engines.describer import Describer
 from models.networks.bundle import Bundle
@@ -55,20 +54,12 @@ class NumberExamples(Examples):
 class DevNumbers(DevSet):
     """Rows of numbers that are described and scored; each is a source with its text."""
 
-    metric = "exact"
+    metric, limited = "exact", False
 
     @classmethod
     def of(cls, rows: list[NumberRow]) -> DevNumbers:
         """Return rows as a set to evaluate."""
         return cls(rows, [[row.text] for row in rows])
-
-    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
-        """Return 0: every row has the same size."""
-        return 0
-
-    def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
-        """Return the numbers of all rows."""
-        return list(range(len(self)))
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield the batch for the loss."""

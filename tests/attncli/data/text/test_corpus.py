@@ -30,8 +30,8 @@ from attncli.data.lines import open_text
 from attncli.data.streams import BLOCK, check_files, check_inputs
 from attncli.training.command_line import settings
 from attncli.training.settings.corpora import CorpusConfig
-from attncli.training.sources import source_of_run
 from attncli.translate.data import split_dev
+from attncli.translate.source import TextTraining
 from models.core.errors import ModelError
 from tests.attncli.files import write
 
@@ -151,7 +151,8 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     assert refusal([empty, empty]) == f"{empty} is empty; expected a sentence on each line"
     long = write(tmp_path / "long", "a\nb\nc\n")
     for paths in ([good, long], [long, good]):
-        assert f"{good} has 2 lines; expected as many lines in each file" in refusal(paths)
+        found = f"{good} has 2 lines, {long} more; expected as many lines in each file"
+        assert found in refusal(paths)
     bad = write(tmp_path / "bad", b"a\nb\xff\n")
     assert f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2); " in refusal([good, bad])
     assert refusal([good, bad]).endswith("`iconv -f LATIN1 -t UTF-8`")
@@ -233,7 +234,7 @@ def test_the_number_is_bounded() -> None:
 def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
     rows = [f"a {number % 150} b\tc {number}\n" for number in range(400)]
     table = write(tmp_path / "train.tsv", "".join(rows))
-    source = source_of_run(settings([table], [], "transformer-nano"))
+    source = TextTraining(settings([table], [], "transformer-nano"))
     own = [CorpusConfig(files=(str(table),), both=False)]
     [named], [held] = split_dev(source, own, tmp_path)
     dev = list(read_pairs(named.files))

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from attncli.classify.table import LabelledText, check_order, read_labelled
 from attncli.data import tables
 from attncli.data.corpus import read_pairs
-from attncli.data.tables import LabelledText, check_order, read_glossary, read_labelled
+from attncli.data.tables import read_glossary
 from models.core.errors import InputError, ModelError
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from attncli.align.pairs import aligner_of
 from attncli.faithful.result import Line
-from attncli.translate.alignment import with_alignments
+from attncli.translate.aligned import with_alignments
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from models.alignment import align_translations

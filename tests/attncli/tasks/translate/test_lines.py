@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from attncli.classify.languages import LineLanguages
+from attncli.faithful.divide import split
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.faithful.split import split
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner

@@ -16,8 +16,8 @@ import torch
 from attncli import load
 from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
-from attncli.training.sources import source_of_run
 from attncli.translate.rows import row_images
+from attncli.translate.source import RowTraining
 from models import load_ensemble, load_translator
 from models.core.errors import ModelError
 from models.engines.row_translator import RowTranslator
@@ -288,7 +288,7 @@ def test_a_frozen_network_of_a_first_model_makes_the_features(
     run(first, tmp_path / "first")
     monkeypatch.undo()
     second = replace(first, start_from=str(tmp_path / "first"))
-    images = row_images(source_of_run(second))
+    images = row_images(RowTraining(second))
     assert images is not None
     rows = ["a\tred-left-0.png"]
     images.add({images.key("red-left-0.png"): "red-left-0.png"}, lambda *_: None)

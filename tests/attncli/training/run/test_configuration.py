@@ -10,7 +10,8 @@ import torch
 from attncli.caption import data as image_data
 from attncli.jobs.train import train
 from attncli.training.command_line import settings
-from attncli.training.configuration import check_buildable, start_advice
+from attncli.training.configuration import start_advice
+from attncli.training.initial import check_buildable
 from attncli.training.settings.config import RunConfig
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ModelError

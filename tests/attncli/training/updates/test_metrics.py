@@ -11,10 +11,9 @@ import pytest
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring, score
 from attncli.training.command_line import settings
-from attncli.training.dev import metric_for
+from attncli.training.dev import described, metric_for, value_of
 from attncli.training.folder import RunFolder, read_config
-from attncli.training.interfaces import Evaluated, FinalModel, Scores, Started
-from attncli.training.metrics import METRICS, described, value_of
+from attncli.training.interfaces import METRICS, Evaluated, FinalModel, Scores, Started
 from attncli.training.settings.config import TrainConfig
 from attncli.translate.dev import DevTexts
 from tests.attncli.training.small import run

@@ -53,7 +53,7 @@ def command(files: list[Path], folder: Path, *more: str, settings: bool = True) 
 
 def error_rate(translator: Translator) -> float:
     links = [one.links for one in align(translator, TEXTS)]
-    return score_alignments("", links, GOLD).error_rate
+    return score_alignments(links, GOLD).error_rate
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_the_bundle_aligns_better_than_its_parts(added: Path) -> None:
     found = error_rate(translator)
     floor = [frozenset(diagonal(len(a.split()), len(b.split()))) for a, b in TEXTS]
     assert found < 0.12
-    assert found < 0.3 * score_alignments("", floor, GOLD).error_rate
+    assert found < 0.3 * score_alignments(floor, GOLD).error_rate
 
 
 def test_weights_are_the_mean_of_directions_and_of_attention_and_statistics(aligner: Path) -> None:
