@@ -60,7 +60,7 @@ CORPORA = (
 )
 LAST_WEIGHTS = {  # of corpora in the last stage
     **{"sentences": 1.0, "longer": 0.59, "copies": 0.23, "phrases": 3.2, "templates": 1.0},
-    **{"frames": 1.5, "masked": 0.7, "address": 1.5, "into_english": 1.5},
+    **{"frames": 1.5, "masked": 0.7, "address": 8, "into_english": 3},
     **{"chosen": 3.3, "back": 3.1},
 }
 ADDED = ("chosen", "back")  # by everyday_distil.py
@@ -272,7 +272,10 @@ def transfer(old: Bundle, model: EncoderDecoder, learned: Tokenizer) -> None:
     for token in range(len(learned.source)):
         piece = learned.source.id_to_piece(token)
         ids = [old.tokenizer.source.piece_to_id(piece)]
-        if ids == [UNKNOWN] and token != UNKNOWN:
+        if ids == [UNKNOWN] and piece in everyday_address.WORDS:
+            words = everyday_address.WORDS[piece]
+            ids = [old.tokenizer.source.piece_to_id(SPACE + word) for word in words]
+        elif ids == [UNKNOWN] and token != UNKNOWN:
             spelled = piece.replace(SPACE, " ").removeprefix(" ").lower()
             ids = old.tokenizer.source.encode(spelled) or [UNKNOWN]
         model.output.weight[token] = known[ids].mean(0)

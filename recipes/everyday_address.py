@@ -31,6 +31,10 @@ from models.text.vocabulary import CONTROL, added_pieces
 
 FORMAL, INFORMAL = "\ue100", "\ue101"  # in the corpora, in front of a source
 TOKENS = {SPACE + FORMAL: "<formal>", SPACE + INFORMAL: "<informal>"}  # names in the model
+WORDS = {  # whose mean embedding is the first one of a token
+    SPACE + FORMAL: ("Sie", "Ihnen", "vous", "votre", "usted"),
+    SPACE + INFORMAL: ("du", "dich", "tu", "toi", "tú", "te"),
+}
 LINES = 60_000  # of each language
 INTO_ENGLISH = 10_000
 NEUTRAL = 0.2  # share of pairs that address nobody
