@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import TypeVar
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -16,6 +17,7 @@ FILE_BYTES = 1 * GIB
 WINDOW_BYTES = 128 * MIB
 SENTENCES = 10_000_000
 OUTPUT_TOKENS = 4096
+TERM_TOKENS = 512
 DIGITS = 9
 IMAGE_PIXELS = 100_000_000
 IMAGE_SIDE = 65_535
@@ -31,6 +33,8 @@ AUDIO_STREAM_BYTES = 4 * GIB
 
 
 T = TypeVar("T")
+# called at each step of a search; a service then computes work of others, or ends this work
+GIVE_TURN: ContextVar[Callable[[], None]] = ContextVar("GIVE_TURN", default=lambda: None)
 
 
 def processors() -> int:
