@@ -30,6 +30,7 @@ PATTERNS = (  # head, what is repeated, tail
     *("A. B ", "a | ", "- ", "&amp;", "[^", "\\N", "/* ", "a: ", "{§1}", "<img alt='a b'>"),
     *("- a\n", "a=b\n", '"a";\n', "{\\i1}", "{\\k5}ab ", "<00:01.000>ab "),
 )
+UNIT = "<xliff><trans-unit>"
 ENDS = {  # whole texts that the signs alone do not make
     "container": ("", ":", "}\n"),
     "callout": ("> [!NOTE]", " ", "x\n"),
@@ -37,6 +38,9 @@ ENDS = {  # whole texts that the signs alone do not make
     "keys": (":", "a", "\n"),
     "commas": ("[Script Info]\nFormat: ", ",", "\n" + "Dialogue: a\n" * 9),
     "marks": ("a {", "§", " <b>c</b>"),
+    "codes": (UNIT + "<source>a</source><target>", "<it></it >", "</target></trans-unit></xliff>"),
+    "sources": (UNIT, "<source>a</source>", "<target>a</target></trans-unit></xliff>"),
+    "timed": ("<tt><p>ab ", "<metadata/>", "</p></tt>"),
     "escapes": ('"', '\\"', '"\n"a" = "b";'),
 }
 FRAMES = {  # around a text
