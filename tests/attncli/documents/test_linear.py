@@ -6,17 +6,24 @@ import gc
 import time
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import pytest
 
+from attncli.data.alignments import parse_pharaoh
+from attncli.documents.completion import completed
 from attncli.documents.document import FORMATS, DocumentOptions, balanced, string_segment
 from attncli.documents.inline import read_lines
+from attncli.faithful.checks import check
 from attncli.faithful.divide import halves, sentences, split
+from attncli.faithful.parse import parse
 from attncli.faithful.result import TranslatedLine
 from attncli.translate import documents as jobs
+from attncli.translate.documents import KEYED
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
+from models.search.repeats import repetition
 from models.text.languages import Glossary, Term
 from models.text.normalise import is_untranslatable, without_added_stop
 
@@ -79,6 +86,18 @@ def string(text: str) -> None:
         found.write(found.texts)
 
 
+def into(format: str, text: str) -> None:
+    content = FRAMES[format].replace("{}", text)
+    with suppress(ModelError):
+        completed(content, content, format)
+
+
+def links(text: str) -> None:
+    with suppress(ModelError):
+        for _ in parse_pharaoh(text, "line 1"):
+            pass
+
+
 READERS: dict[str, Callable[[str], object]] = {
     **{name: partial(document, name) for name in [*FORMATS, "text"]},
     "split": lambda text: split(text, lambda part: len(part) <= 200),
@@ -88,6 +107,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "string": string,
     "balanced": lambda text: balanced(text, 3),
     "address": is_untranslatable,
+    "tags": lambda text: parse(text, str),
+    "checks": lambda text: check(text, text),
+    "loop": lambda text: repetition(f"{text} {text}", text),
+    "links": links,
+    **{f"into {name}": partial(into, name) for name in KEYED.split(", ") if name != "yaml"},
     "stop": lambda text: without_added_stop(text, text),
     "glossary": Glossary((Term("big dog", "x"), Term("a", "y"))).found,
 }
