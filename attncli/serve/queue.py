@@ -8,7 +8,6 @@ cancelled, because its client has gone or its time limit has passed.
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from collections import deque
@@ -26,7 +25,7 @@ from models.core.errors import (
     ResourceError,
     is_exhausted,
 )
-from models.core.limits import GIVE_TURN
+from models.core.limits import GIVE_TURN, free_memory
 
 BATCH = 64  # inputs of one batch
 PATIENCE = 5.0  # seconds that bulk work waits behind urgent work
@@ -142,7 +141,7 @@ class ModelThread:
                     return []
                 if not self._changed.wait(self._idle) and self._model is not None:
                     self._model = None
-                    gc.collect()
+                    free_memory()
 
     def _taken(self, queues: Sequence[deque[Work]]) -> list[Work]:
         """Take the first work of some queues and all of the same job that fits into its batch."""

@@ -33,7 +33,7 @@ from attncli.serve.requests import (
     read_parameters,
     while_connected,
 )
-from models.core.limits import GIVE_TURN
+from models.core.limits import GIVE_TURN, free_memory
 from models.text.languages import Term
 
 T = TypeVar("T")
@@ -41,6 +41,8 @@ SLICE = 16  # inputs of one piece of a long request, between which others are se
 SLICE_LENGTH = 4000  # characters of one piece with several inputs
 VALUES = 10  # times the characters of a request: values that its body may have
 AHEAD = 8  # pieces of one request that wait at a time
+LARGE_BODY = 1 << 16  # bytes, after which unused memory goes back to the system
+FREE_SECONDS = 2.0  # after the first of several of them
 READERS = 2  # documents that are read or written at a time
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 INPUTS = (1, 2, 4, 8, 16, 32, 64)
@@ -56,6 +58,7 @@ class Service:
         self.hosts, self.keys = Hosts(options), Keys(options.api_keys)
         self.origins = Origins(options)
         self.body_bytes = 0  # of all requests that are not answered
+        self._frees = False  # True if `free_memory` will be called
         self.rate = RateLimit(options.rate_limit)
         self._engines: dict[str, ModelThread] = {}
         self._readers = ThreadPoolExecutor(READERS, "documents")
@@ -70,6 +73,17 @@ class Service:
         size, most = sum(len(text) or 1 for text in texts), self.options.max_text
         if size > most:
             raise invalid(f"request ({size}) exceeds text limit ({most})")
+
+    def release(self, size: int) -> None:
+        """Count the bytes of a body no longer."""
+        self.body_bytes -= size
+        if size > LARGE_BODY and not self._frees:
+            self._frees = True
+            asyncio.get_running_loop().call_later(FREE_SECONDS, self._free)
+
+    def _free(self) -> None:
+        self._frees = False
+        free_memory()
 
     async def read(self, work: Callable[[], T]) -> T:
         """Return what a function reads of a document, or writes, in a thread.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -42,6 +45,13 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def free_memory() -> None:
+    """Collect garbage, and return the memory that the allocator keeps (glibc) to the system."""
+    gc.collect()
+    with suppress(AttributeError, OSError, TypeError):  # another allocator
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def interruptible(work: Callable[[], T]) -> T:
