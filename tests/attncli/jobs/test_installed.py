@@ -150,8 +150,10 @@ def test_a_damaged_archive_installs_nothing(packed: Path, spots: Path) -> None:
         add(damaged)
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", ".x", "a\\b", " "])
-def test_a_name_is_no_path(name: str, packed: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b", ".x", "a\\b", " ", "a\nb", "-x", "\udcff", "x" * 300]
+)
+def test_a_name_is_no_path_no_option_and_can_be_shown(name: str, packed: Path) -> None:
     with pytest.raises(ModelError):
         jobs.remove(name)
     with pytest.raises(ModelError):

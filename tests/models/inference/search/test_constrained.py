@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from models.core.errors import ConfigurationError
+from models.core.errors import ConfigurationError, InputError
+from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.use_config import SearchConfig
 from models.engines.translator import Translator
 from models.search.constrained import (
@@ -138,3 +139,24 @@ def test_a_glossary_needs_beam_search(tiny_translator: Translator) -> None:
     model = tiny_translator.with_glossary(Glossary((Term("dog", "Hund"),)))
     with pytest.raises(ConfigurationError, match="beam of 2 or more"):
         model.translate(["a dog"], search=SearchConfig(method="greedy"))
+
+
+def test_terms_of_too_many_tokens_are_refused_before_the_search(
+    tiny_translator: Translator,
+) -> None:
+    model = tiny_translator.with_glossary(Glossary((Term("dog", "Hund " * TERM_TOKENS),)))
+    with pytest.raises(InputError, match=f"at most {TERM_TOKENS}"):
+        model.translate(["a dog"])
+
+
+def test_a_search_gives_others_a_turn_at_each_step(tiny_translator: Translator) -> None:
+    turns = list[int]()
+    before = GIVE_TURN.set(lambda: turns.append(1))
+    for model in (
+        tiny_translator,
+        tiny_translator.with_glossary(Glossary((Term("dog", "Hund " * 9),))),
+    ):
+        [found] = model.translate(["a dog"])
+        assert len(turns) >= len(found.hypotheses[0].ids)
+        turns.clear()
+    GIVE_TURN.reset(before)
