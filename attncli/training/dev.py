@@ -135,7 +135,8 @@ class DevSet:
         One of them has an attention map, if the model has attention.
         """
         some = self.some(spread(len(self), count))
-        found = zip(some.sources, some.references, some.outputs(bundle, device, _no), strict=True)
+        outputs = some.outputs(bundle, device, lambda share: None)
+        found = zip(some.sources, some.references, outputs, strict=True)
         return [ShownExample(str(source), texts[0], output) for source, texts, output in found]
 
     def error_rate(self, model: Any, gold: Sequence[PairLinks]) -> float | None:
@@ -144,10 +145,6 @@ class DevSet:
 
     def store_head(self, folder: Path, device: str) -> None:
         """Store in a bundle which attention head aligns best; only text can be aligned."""
-
-
-def _no(share: float) -> None:
-    """Report no progress."""
 
 
 def metric_for(references: Sequence[str]) -> str:
