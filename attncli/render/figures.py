@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
 from matplotlib.offsetbox import AnchoredOffsetbox, HPacker, TextArea, VPacker
@@ -129,11 +130,12 @@ def draw_words(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:
     """Draw coloured words, one text under another. kind: svg, png or pdf."""
     grey = {"color": "#777777"}
     with matplotlib.rc_context({"font.family": fonts(), "font.size": SIZE}):
-        lines: list[Any] = []
+        lines: list[Artist] = []
         for text in texts:
             lines.append(TextArea(label_of(text.title), textprops=grey))
             for row in text.rows:
-                line, used = [TextArea(row.name, textprops=grey)] if row.name else [], 0
+                line: list[Artist] = [TextArea(row.name, textprops=grey)] if row.name else []
+                used = 0
                 for word, share in zip(text.words, row.shades, strict=True):
                     if used and used + width(word) > COLUMNS:
                         lines.append(HPacker(children=line, pad=0, sep=GAP))
@@ -182,7 +184,7 @@ def undrawable(words: Sequence[str]) -> str:
     return ""
 
 
-def saved(figure: Figure, kind: str, **options: str) -> bytes:
+def saved(figure: Figure, kind: str, **options: Any) -> bytes:
     """Return a figure as a PNG, SVG or PDF file; equal figures give equal files."""
     buffer = io.BytesIO()
     undated = {"svg": dict.fromkeys(FACTS), "pdf": {"CreationDate": None}}.get(kind)
