@@ -71,7 +71,8 @@ class DevSet:
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources that are too long for the model."""
-        return self.limited and sum(not self.fits(text, tokenizer, config) for text in self.sources)
+        limited = self.sources if self.limited else ()
+        return sum(not self.fits(text, tokenizer, config) for text in limited)
 
     def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
         """Return the numbers of the sources that training would not exclude."""
