@@ -56,7 +56,7 @@ def compared(run: Run, report: Report) -> Compared | None:
 
     share = chosen_share(score, dev, metric, replay) if replay and kept.step else 1.0
     own, old = (
-        part and ScoreChange(score(part, name, 0.0), score(part, name, share))
+        ScoreChange(score(part, name, 0.0), score(part, name, share)) if part else None
         for part, name in ((dev, metric), (replay, "bleu"))
     )
     if share < 1:
