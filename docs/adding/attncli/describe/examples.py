@@ -11,7 +11,7 @@ import torch
 
 from attncli.data.examples import Examples
 from attncli.data.tokens import Dropped
-from attncli.describe.rows import DescribeRunner, NumberRow
+from attncli.describe.rows import NumberRow
 from attncli.describe.training import NumberTraining
 from attncli.scoring.sequences import exact_match
 from attncli.training.dev import Data, Decode, DevSet
@@ -71,8 +71,8 @@ class DevNumbers(DevSet):
 
     def decoder(self, bundle: Bundle, device: str) -> Decode:
         """Return the function that describes the rows of some numbers."""
-        runner = DescribeRunner(Describer(bundle, device))
-        return lambda numbers: next(runner.run([[self.sources[n] for n in numbers]]))
+        describer = Describer(bundle, device)
+        return lambda numbers: describer.describe([self.sources[n].numbers for n in numbers])
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return the share of exact texts, and the loss."""

@@ -1,5 +1,6 @@
 """Rows of numbers are described: training, command, evaluation and comparison of the task."""
 
+import json
 import random
 from pathlib import Path
 
@@ -41,6 +42,8 @@ def test_a_model_is_trained_used_scored_and_compared(
     assert app.run(["describe", "-m", run, *rows]) == 0
     assert capsys.readouterr().out == "right\n\nleft\n"
     assert load(run).describe([[0.1, -0.9, 1.2]]) == ["right"]
+    assert app.run(["describe", "-m", run, "--format", "jsonl", rows[0]]) == 0
+    assert json.loads(capsys.readouterr().out) == {"numbers": rows[0], "text": "right"}
     assert app.run(["describe", "-m", run, "0.1 much"]) == 1
     assert "expected 3 numbers" in capsys.readouterr().err
     with pytest.raises(ModelError, match="describes numbers.*attn describe"):
