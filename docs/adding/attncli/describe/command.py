@@ -21,7 +21,7 @@ Set = Annotated[list[str] | None, SetOption(DescribeOptions)]
 
 
 def describe(
-    row: Rows = None,
+    text: Rows = None,
     *,
     model: Model,
     input: line_streams.Input = None,
@@ -39,7 +39,7 @@ def describe(
     options = DescribeOptions.of_command(locals(), messages=console)
     check_output(output, input)
     undrawn = line_streams.Picture(line_streams.check_drawing(None, "", drawn=False))
-    with line_streams.open_source(row, input) as stream:
+    with line_streams.open_source(text, input) as stream:
         runner = DescribeRunner.open(model, options)
         complete = line_streams.write_lines(
             runner, stream, output, undrawn, weights=False, show=False
