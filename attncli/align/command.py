@@ -21,7 +21,7 @@ from attncli.data.streams import check_inputs, check_output, open_input, open_ou
 from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
 from attncli.options.settings import SetOption
 from attncli.options.shared import MODEL, Device, From, PictureFile, Show, Threads, To
-from attncli.render.alignment_writers import FORMATS, FormatName, Style, format_of, written
+from attncli.render.alignment_writers import FORMATS, FormatName, format_of, heat_maps, written
 from attncli.task.panels import AlignedPair
 from attncli.terminal import console
 from attncli.terminal.messages import counted, current_screen
@@ -67,16 +67,16 @@ def write_all(
     aligned: Iterable[list[AlignedPair]],
     format: str | None,
     path: Path | None,
-    style: Style,
     drawing: Drawing,
     *,
+    probabilities: bool,
     show: bool,
 ) -> int:
     """Write lines as they finish and documents at the end; return the number of refused pairs.
 
     format: None for heat maps alone.
     """
-    picture, count, refused = Picture(drawing), 0, 0
+    picture, count, refused, screen = Picture(drawing), 0, 0, current_screen()
     kept: list[AlignedPair] = []  # of a document
     with (
         open_output(path) as write,
@@ -86,10 +86,10 @@ def write_all(
             if format and FORMATS[format].document:
                 kept += chunk
             elif format:
-                write(written(chunk, format, style))
+                write(written(chunk, format, probabilities=probabilities))
             if show:
-                chosen = list(filter(drawing.wants, chunk))
-                sys.stdout.buffer.write(written(chosen, "terminal", style))
+                shown = "".join(heat_maps(one, screen) for one in filter(drawing.wants, chunk))
+                sys.stdout.buffer.write(shown.encode("utf-8", "replace"))
                 sys.stdout.flush()
             picture.take(chunk)
             bad = [pair for pair in chunk if pair.note]
@@ -99,7 +99,7 @@ def write_all(
             count += len(chunk)
             advance(count, counted(count, "pair"))
         if format and FORMATS[format].document:
-            write(written(kept, format, style))
+            write(written(kept, format))
     picture.draw()
     return refused
 
@@ -184,9 +184,9 @@ def align(
             aligned = with_external_alignments(chunks, models, options, hypotheses)
         else:
             aligned = AlignRunner.open(models, options).run(chunks)
-        style = Style(options.links.probabilities, current_screen())
         format = None if show and output is None else name
-        refused = write_all(aligned, format, output, style, drawing, show=show)
+        weights = options.links.probabilities
+        refused = write_all(aligned, format, output, drawing, probabilities=weights, show=show)
     if refused:
         raise typer.Exit(1)
 

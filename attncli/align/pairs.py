@@ -16,7 +16,7 @@ from attncli.jobs.loading import model_names
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.render.alignment import linked, pair_record
-from attncli.render.alignment_writers import FORMATS, Style, heat_maps, written
+from attncli.render.alignment_writers import FORMATS, heat_maps, written
 from attncli.task.panels import AlignedPair, Panel
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import current_screen
@@ -169,7 +169,8 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
 
     def rows(self, results: Sequence[AlignedPair]) -> bytes:
         """Return the rows of some pairs."""
-        return written(results, self.options.format, Style(self.options.links.probabilities))
+        probabilities = self.options.links.probabilities
+        return written(results, self.options.format, probabilities=probabilities)
 
     def record(self, result: AlignedPair) -> JsonObject:
         """Return a pair with its links as written to JSON."""

@@ -6,13 +6,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from attncli.caption.outputs import CaptionStatistics, Sidecars, open_attention
-from attncli.caption.runner import CaptionOptions, CaptionRunner
-from attncli.caption.writers import CaptionedImage, CaptionFormat, frame
+from attncli.caption.outputs import CaptionStatistics, Sidecars, frame, open_attention
+from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data import named_files as named
 from attncli.data.streams import check_output, open_input
 from attncli.options import line_streams
@@ -43,6 +42,9 @@ PictureFile = Annotated[
         "several images: a folder/, a name that contains {name}, or one .html file for all.",
     ),
 ]
+Format = Annotated[
+    Literal["text", "tsv", "jsonl", "html"], typer.Option(help="How to write the captions.")
+]
 Set = Annotated[list[str] | None, SetOption(CaptionOptions, example="search.max_caption=30")]
 
 
@@ -52,7 +54,7 @@ def caption(
     model: OneModel = None,
     recursive: Recursive = False,
     output: line_streams.Output = None,
-    format: Annotated[CaptionFormat, typer.Option(help="How to write the captions.")] = "text",
+    format: Format = "text",
     with_scores: Scores = False,
     nbest: Nbest = None,
     sidecar: Sidecar = False,
@@ -119,7 +121,7 @@ def caption(
 def _check(
     names: Sequence[str],
     options: CaptionOptions,
-    format: CaptionFormat,
+    format: str,
     *,
     sidecar: bool,
     show: bool,

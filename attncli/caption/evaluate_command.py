@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from attncli.caption.attention import attention_scores
-from attncli.caption.runner import OF_TEXTS, CaptionOptions
-from attncli.caption.writers import CaptionedImage
+from attncli.caption.runner import OF_TEXTS, CaptionedImage, CaptionOptions
 from attncli.data.captions import parts_of, read_captions
 from attncli.data.lines import open_text
 from attncli.data.named_files import last_part

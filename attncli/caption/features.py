@@ -6,6 +6,7 @@ A frozen encoder needs only its features; an encoder that is trained needs the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -162,9 +163,10 @@ class ImageFiles:
         """
 
         def read(key: str) -> bytes:
-            if content_hash(content := self.read(names[key])) != key:
-                raise ModelError(f"{names[key]} changed since the run started")
-            return content
+            with suppress(NotFoundError):
+                if content_hash(content := self.read(names[key])) == key:
+                    return content
+            raise ModelError(f"{names[key]} changed or was removed since the run started")
 
         broken = Broken()
         for store in self.stores:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from attncli.caption.runner import RAISED
-from attncli.caption.writers import CaptionedImage, figures, frame
+from attncli.caption.runner import RAISED, CaptionedImage, figures
 from attncli.data.named_files import SUFFIXES
 from attncli.data.streams import open_output
 from attncli.options.line_streams import NAME, PictureFiles
@@ -61,6 +60,15 @@ class CaptionStatistics:
         [(caption, count)] = self._captions.most_common(1) or [("", 0)]
         if self._images >= FEWEST and 2 * count > self._images:
             yield f"{count:,} of {self._images:,} images have the same caption, {caption!r}"
+
+
+def frame(format: str) -> tuple[bytes, bytes]:
+    """Return the bytes before the first result and those after the last: of a page in HTML."""
+    if format != "html":
+        return b"", b""
+    from attncli.render.image_attention import FOOT, HEAD
+
+    return HEAD.encode(), FOOT.encode()
 
 
 @contextmanager

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import tee
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.caption.images import ImageOpener, OpenedImage
-from attncli.caption.writers import CaptionedImage, figures
 from attncli.data.named_files import IMAGES, NamedFile
 from attncli.jobs import loading
 from attncli.options.settings import Options
@@ -21,10 +20,26 @@ from models.core.settings import option
 from models.storage.installed import chosen_model
 
 if TYPE_CHECKING:
+    from attncli.render.image_maps import AttentionMaps
+    from models.core.types import Hypothesis
     from models.engines.captioner import Caption, Captioner
 
 RAISED = "(search.max_caption raises the limit)"
 OF_TEXTS = "search.max_ratio search.max_extra search.split_above"
+
+
+class CaptionedImage(NamedTuple):
+    """An image with its captions."""
+
+    file: NamedFile
+    hypotheses: tuple[Hypothesis, ...]  # best first; none: `note` has the reason
+    attention: AttentionMaps | None = None  # attention maps, if requested
+    note: str = ""
+
+    @property
+    def caption(self) -> str:
+        """The best caption; empty if there is none."""
+        return one_cell(self.hypotheses[0].text) if self.hypotheses else ""
 
 
 @dataclass(frozen=True)
@@ -166,3 +181,17 @@ def _captioned(
 def name_of(file: NamedFile) -> str:
     """Return the name of an image without what would break a row or control a terminal."""
     return printable(one_cell(file.name), keep_surrogates=True)
+
+
+def figures(outcomes: Iterable[CaptionedImage]) -> bytes:
+    """Return the figures of images in a page, or why there is none."""
+    from attncli.render.image_attention import fault, figure
+
+    rows = []
+    for outcome in outcomes:
+        others = [(text, score) for text, score, *_ in outcome.hypotheses[1:]]
+        if outcome.attention:
+            rows.append(figure(outcome.attention, others))
+        else:
+            rows.append(fault(outcome.file.name, outcome.note))
+    return "".join(f"{row}\n" for row in rows).encode("utf-8", "replace")

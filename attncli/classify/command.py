@@ -11,7 +11,6 @@ from attncli.classify.runner import ClassifyOptions, ClassifyRunner
 from attncli.data.streams import check_output
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
-from attncli.render.rows import RowFormat
 from attncli.terminal import console
 
 Text = Annotated[
@@ -36,7 +35,7 @@ def classify(
     model: Model = None,
     input: line_streams.Input = None,
     output: line_streams.Output = None,
-    format: Annotated[RowFormat, typer.Option(help="How to write the labels.")] = "text",
+    format: shared.Format = "text",
     nbest: Nbest = 1,
     with_scores: shared.Scores = False,
     show: shared.Show = False,

@@ -20,7 +20,6 @@ from attncli.terminal.messages import ShowProgress, counted
 from attncli.training.dev import described, value_of
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import (
-    FORGOTTEN,
     METRICS,
     AlreadyFinished,
     Compared,
@@ -106,7 +105,7 @@ class Display:
                 console.say(f"kept: {_kept(event, self.config)}")
             case Compared():
                 self.close()
-                compared(event, self.config)
+                compared(event)
             case AlreadyFinished():
                 console.say(
                     f"finished before, after {ended(event.step, event.reason)}; "
@@ -189,8 +188,8 @@ def started(event: Started) -> None:
         console.say(f"continuing after update {event.step:,}")
 
 
-def compared(event: Compared, config: TrainConfig) -> None:
-    """Print what the run learned and forgot; warn if it lost more than FORGOTTEN."""
+def compared(event: Compared) -> None:
+    """Print what the run learned and forgot."""
     if event.dev:
         before, after = (described(value, event.metric) for value in event.dev)
         console.say(f"own data:      before {before}, after {after}")
@@ -199,14 +198,8 @@ def compared(event: Compared, config: TrainConfig) -> None:
         console.say(f"old knowledge: before {before}, after {after}")
     if event.share < 1:
         console.say(f"kept: {event.share:.0%} of what was learned, to keep the old knowledge")
-    lost = event.replay.before - event.replay.after if event.replay else 0.0
     if event.dev and not event.step:
         console.warn("no update was better on the dev set, so the model is the initial one")
-    elif lost > FORGOTTEN:
-        console.warn(
-            f"the old knowledge fell by {lost:.1f} BLEU; a lower rate keeps more: choose another "
-            f"-o and add -s train.lr={config.lr / 2:g}"
-        )
     elif not event.replay:
         console.say("the initial model has no replay set, so what it forgot is not measured")
 

@@ -108,7 +108,7 @@ def write_pairs(
 
 def _none_written(name: str, dropped: Dropped, longest: int) -> ModelError:
     return ModelError(
-        f"no usable example in {name}: {dropped.empty:,} have an empty side, "
+        f"no usable pair in {name}: {dropped.empty:,} have an empty side, "
         f"{dropped.long:,} are longer than {longest:,} tokens",
         "text of that length",
         "raise data.max_length and model.max_source" if dropped.long else "",

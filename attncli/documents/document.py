@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from attncli.faithful.parse import branches
 from models.core.errors import InputError
+from models.core.limits import GIVE_TURN
 from models.core.types import Span
 
 # Line breaks of a translated segment, at spaces. Markup takes no room.
@@ -157,7 +158,10 @@ def collected(content: str, parts: Iterable[DocumentPart]) -> Document:
 
     The name of a language stays if it is the target language with a region, such as de-AT.
     """
-    found = list(parts)
+    found = []
+    for part in parts:
+        GIVE_TURN.get()()
+        found.append(part)
     segments = [
         part
         for part in found

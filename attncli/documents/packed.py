@@ -70,16 +70,16 @@ def _unpacked(
 ) -> Iterator[tuple[str, bytes]]:
     tags = 0
     for info in infos:
-        content = bytearray()
+        content = io.BytesIO()
         with archive.open(info) as file:
             while part := file.read(MIB):
-                content += part
+                content.write(part)
                 if MARKED.search(info.filename):
                     tags += part.count(b"<") + part.count(b"=")
                 if tags > PACKED_TAGS:
                     found = f"{kind} of more than {PACKED_TAGS:,} tags and attributes"
                     raise InputError(found, "fewer")
-        yield info.filename, bytes(content)
+        yield info.filename, content.getvalue()  # no copy
 
 
 def write_archive(archive: Archive, changed: Mapping[str, bytes]) -> bytes:

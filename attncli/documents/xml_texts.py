@@ -167,12 +167,12 @@ FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
 ANDROID = ("string", "item")  # elements of texts
 LANGUAGE, TIMED_BLOCKS = "xml:lang", ("tt", "body", "div", "p")
 CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
-TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.*?</\1>|<[^<>\[\]]*>", re.DOTALL)
+TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.{,1000}?</\1\s*>|<[^<>\[\]]*>", re.DOTALL)
 BREAK = re.compile(r"(?:(?<!\s)\s+)?<(?:\w+:)?br\b[^<>]*>\s*")
 # the groups as those of `subtitles.SRT_TAG`; a prefix is no part of the name
 TIMED_TAG = re.compile(
     r"<(?P<close>/)?(?:[\w.-]+:)?(?P<name>(?!metadata\b)[\w.-]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*(?<!/)>"
-    r"|<(?P<meta>(?:[\w.-]+:)?metadata)\b.*?</(?P=meta)>|<!--.*?-->|<[^<>]*>|&\#?\w+;",
+    r"|<(?P<meta>(?:[\w.-]+:)?metadata)\b.{,1000}?</(?P=meta)\s*>|<!--.*?-->|<[^<>]*>|&\#?\w+;",
     re.DOTALL,
 )
 WIDEST = 200  # spaces before an element on its line
@@ -214,7 +214,8 @@ def _xliff(
             attribute = options.to if span else f' {name}="{options.to}"'
             yield language_segment(span or (one.inner - 1, one.inner - 1), attribute)
         unit = one.parent
-        if one.name != "source" or unit.name not in ("trans-unit", "segment"):
+        is_last = one.name == "source" and one is children[unit.start]["source"]
+        if not is_last or unit.name not in ("trans-unit", "segment"):
             continue
         target = children[unit.start].get("target")
         source = children[unit.start].get("seg-source", one)

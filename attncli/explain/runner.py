@@ -126,9 +126,10 @@ class ExplainRunner(Runner[Line, ExplainedLine]):
 
     def _report(self, line: Line, found: Explanation) -> None:
         say = self.options.messages.say
-        for method in found.unsupported.keys() - self._told:
-            say(f"{method} is left out: {found.unsupported[method]}")
-            self._told.add(method)
+        for method, reason in found.unsupported.items():
+            if method not in self._told:
+                say(f"{method} is left out: {reason}")
+                self._told.add(method)
         if not found.rows:
             raise ConfigurationError("no method that the model supports", "another --method")
         for row in found.rows:  # whose relevances do not sum to what they must

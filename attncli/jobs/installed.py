@@ -33,6 +33,7 @@ from models.storage.settings import (
 )
 
 ARCHIVE = ".zip"
+LONGEST_NAME = 200  # bytes
 
 
 class Packed(NamedTuple):
@@ -214,8 +215,10 @@ def _install(
 
 
 def _checked_name(name: str) -> str:
-    if not name or name.startswith(".") or set(name) & set("/\\\0") or name != name.strip():
-        raise ModelError(f"the name {name!r} of a model", "letters, digits and dashes")
+    is_shown = name.isprintable() and name == name.strip() and name[:1] not in ("", ".", "-")
+    if not is_shown or set(name) & set("/\\") or len(name.encode()) > LONGEST_NAME:
+        expected = f"letters, digits and dashes, at most {LONGEST_NAME} bytes"
+        raise ModelError(f"the name {name[:LONGEST_NAME]!r} of a model", expected)
     return name
 
 

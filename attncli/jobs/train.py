@@ -196,7 +196,9 @@ def updates(
             case Stepped():
                 log_step(run, event)
             case Evaluated():
-                log_scores(run, event)
+                record = {"step": event.step, "epoch": event.epoch, **event.scores.as_record()}
+                record |= {"gained": event.gained, "seconds": run.state.counters.seconds}
+                run.log.write("dev", record)
                 save_samples(run, event)
                 save_evaluated(run, event)
         pause = config.checkpoint_minutes
@@ -237,13 +239,6 @@ def log_step(run: Run, event: Stepped) -> None:
     if event.step % run.config.train.log_every == 0:
         run.log.write("train", interval_record(sums, event))
         sums.clear()
-
-
-def log_scores(run: Run, event: Evaluated) -> None:
-    """Log an evaluation."""
-    record = {"step": event.step, "epoch": event.epoch, **event.scores.as_record()}
-    seconds = run.state.counters.seconds
-    run.log.write("dev", {**record, "gained": event.gained, "seconds": seconds})
 
 
 def stoppable(progress: Progress, stop_requested: StopRequested) -> Progress:

@@ -69,6 +69,7 @@ Beam = Annotated[
     int | None, typer.Option("--beam", "-b", help="Beam size: hypotheses kept at each step.")
 ]
 Nbest = Annotated[int | None, typer.Option("--nbest", "-n", help="Outputs per input.")]
+Format = Annotated[Literal["text", "tsv", "jsonl"], typer.Option(help="How to write the outputs.")]
 Scores = Annotated[bool, typer.Option("--scores", help="Put each score before its output.")]
 Show = Annotated[
     bool, typer.Option("--show", help="Draw the attention in the terminal, below each output.")

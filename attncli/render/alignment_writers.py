@@ -18,7 +18,7 @@ from attncli.terminal.messages import (
     width,
     without_controls,
 )
-from models.core.errors import ModelError, unknown_name
+from models.core.errors import ModelError
 
 # Alignments as heat maps in a terminal: target words down, source words across.
 #
@@ -151,18 +151,11 @@ def _clean(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(without_controls(word) or "?" for word in words)
 
 
-class Style(NamedTuple):
-    """Options of a format."""
-
-    probabilities: bool = False  # after each link, if the format supports it
-    screen: Screen = SCREEN
-
-
 class Format(NamedTuple):
     """A format of alignments, written either by line or as one document."""
 
     suffixes: tuple[str, ...] = ()
-    line: Callable[[AlignedPair, Style], str] | None = None
+    line: Callable[[AlignedPair, bool], str] | None = None  # given if weights are written
     document: Callable[[Sequence[AlignedPair]], bytes] | None = None
     picture: bool = False
     most: int | None = None  # default limit on pairs in a document
@@ -177,14 +170,11 @@ def _drawn(pairs: Sequence[AlignedPair], kind: str) -> bytes:
 
 
 FORMATS: dict[str, Format] = {
-    "pharaoh": Format(
-        (".pharaoh", ".align", ".txt"), lambda pair, style: data.pharaoh(pair, style.probabilities)
-    ),
-    "talp": Format((".talp",), lambda pair, style: data.pharaoh(pair, style.probabilities, 1)),
-    "naacl": Format((".naacl", ".wa"), lambda pair, style: data.naacl(pair, style.probabilities)),
-    "jsonl": Format((".jsonl", ".json"), lambda pair, style: data.jsonl(pair), scores=True),
+    "pharaoh": Format((".pharaoh", ".align", ".txt"), data.pharaoh),
+    "talp": Format((".talp",), partial(data.pharaoh, base=1)),
+    "naacl": Format((".naacl", ".wa"), data.naacl),
+    "jsonl": Format((".jsonl", ".json"), lambda pair, weights: data.jsonl(pair), scores=True),
     "npz": Format((".npz",), document=data.npz, heads=True, scores=True),
-    "terminal": Format(line=lambda pair, style: heat_maps(pair, style.screen)),
     "svg": Format((".svg",), None, partial(_drawn, kind="svg"), True, 20),
     "png": Format((".png",), None, partial(_drawn, kind="png"), True, 20),
     "pdf": Format((".pdf",), None, partial(_drawn, kind="pdf"), True, 20),
@@ -216,12 +206,10 @@ def format_of(path: Path, *, pictures: bool = False, arrays: bool = False) -> st
     return names[path.suffix.lower()]
 
 
-def written(pairs: Sequence[AlignedPair], name: str, style: Style | None = None) -> bytes:
+def written(pairs: Sequence[AlignedPair], name: str, *, probabilities: bool = False) -> bytes:
     """Return pairs in a format: a whole document, or the lines of these pairs."""
-    if name not in FORMATS:
-        raise unknown_name("format", name, FORMATS)
     known = FORMATS[name]
     if known.document:
         return known.document(pairs)
     line: Any = known.line
-    return "".join(line(pair, style or Style()) for pair in pairs).encode("utf-8", "replace")
+    return "".join(line(pair, probabilities) for pair in pairs).encode("utf-8", "replace")

@@ -11,17 +11,18 @@ import math
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
+from matplotlib.offsetbox import AnchoredOffsetbox, HPacker, TextArea, VPacker
 from matplotlib.patches import Patch, Rectangle
 
 from attncli.render.alignment import LINK, shade
 from attncli.task.panels import AlignedPair, Panel, WeightedText
-from attncli.terminal.messages import is_right_to_left, without_controls
+from attncli.terminal.messages import is_right_to_left, width, without_controls
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,8 +55,8 @@ LEVELS = (0, 25, 50, 75, 100)  # percent, in the key
 KEY, KEY_LINE, LETTER = 0.85, 0.25, 0.09  # inches: an entry of the key, its line, a letter
 FACTS = ("Creator", "Date", "Format", "Type")  # that an SVG would state about itself
 FORBIDDEN = dict.fromkeys([0xFFFE, 0xFFFF])  # in XML
-SIZE, INCH = 11, 72  # points: letters of coloured words, an inch
-LINE, ROOM, GAP, MARGIN, NAME = 20.0, 560.0, 6.0, 12.0, 48.0  # points; ROOM: of a line of words
+SIZE, GAP = 11, 6.0  # points: letters of coloured words, and between them
+COLUMNS = 80  # letters of a line of words
 
 
 def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
@@ -125,67 +126,31 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel, room: int) -> None:
         axes.set_title(textwrap.fill(label_of(panel.title), max(room, 12)), fontsize="small")
 
 
-class PlacedText(NamedTuple):
-    """A title, the name of a head, or a word on its colour."""
-
-    text: str
-    x: float
-    top: float  # of its line
-    shade: float | None = None  # of a word; None: a title or a name
-
-
-def laid_out(
-    texts: Sequence[WeightedText], widths: Sequence[Sequence[float]]
-) -> tuple[list[PlacedText], float]:
-    """Return the texts one under another, and the end of the last line.
-
-    widths: of the words of each text. A word that does not fit begins a new line.
-    """
-    found: list[PlacedText] = []
-    top = MARGIN
-    for text, own in zip(texts, widths, strict=True):
-        found.append(PlacedText(text.title, MARGIN, top))
-        top += LINE
-        for row in text.rows:
-            if row.name:
-                found.append(PlacedText(row.name, MARGIN, top))
-            left, x = MARGIN + (NAME if row.name else 0.0), 0.0
-            for word, size, colour in zip(text.words, own, row.shades, strict=True):
-                if x and x + size > ROOM:
-                    top, x = top + LINE, 0.0
-                found.append(PlacedText(word, left + x, top, colour))
-                x += size + GAP
-            top += LINE if text.words else 0
-        top += LINE / 2
-    return found, top
-
-
 def draw_words(texts: Sequence[WeightedText], *, kind: str = "png") -> bytes:
     """Draw coloured words, one text under another. kind: svg, png or pdf."""
+    grey = {"color": "#777777"}
     with matplotlib.rc_context({"font.family": fonts(), "font.size": SIZE}):
-        placed, end = laid_out(texts, [_widths(text.words) for text in texts])
-        width, height = ROOM + NAME + 2 * MARGIN, end + MARGIN
-        figure = Figure(figsize=(width / INCH, height / INCH))
-        for one in placed:
-            style: dict[str, Any] = {"color": "#777777"}
-            if one.shade is not None:
-                colour = shade(one.shade)
-                box = {"boxstyle": "round,pad=0.15", "facecolor": colour.code, "edgecolor": "none"}
-                style = {"color": "white" if colour.dark else "black", "bbox": box}
-            middle = 1 - (one.top + LINE / 2) / height
-            label = label_of(one.text)
-            figure.text(one.x / width, middle, label, va="center_baseline", **style)
-        return saved(figure, kind)
-
-
-def _widths(words: Sequence[str]) -> list[float]:
-    """Return the widths of some words in points."""
-    figure = Figure()
-    canvas: Any = FigureCanvasAgg(figure)
-    renderer = canvas.get_renderer()
-    texts = [figure.text(0, 0, label_of(word)) for word in words]
-    with without_warnings():
-        return [text.get_window_extent(renderer).width * INCH / figure.dpi for text in texts]
+        lines: list[Artist] = []
+        for text in texts:
+            lines.append(TextArea(label_of(text.title), textprops=grey))
+            for row in text.rows:
+                line: list[Artist] = [TextArea(row.name, textprops=grey)] if row.name else []
+                used = 0
+                for word, share in zip(text.words, row.shades, strict=True):
+                    if used and used + width(word) > COLUMNS:
+                        lines.append(HPacker(children=line, pad=0, sep=GAP))
+                        line, used = [], 0
+                    colour = shade(share)
+                    box = {"boxstyle": "round,pad=0.15", "fc": colour.code, "ec": "none"}
+                    style = {"color": "white" if colour.dark else "black", "bbox": box}
+                    line.append(TextArea(label_of(word), textprops=style))
+                    used += width(word) + 1
+                lines.append(HPacker(children=line, pad=0, sep=GAP))
+        figure = Figure()
+        packed = VPacker(children=lines, pad=0, sep=GAP)
+        place: dict[str, Any] = {"bbox_to_anchor": (0, 1), "bbox_transform": figure.transFigure}
+        figure.add_artist(AnchoredOffsetbox("upper left", child=packed, frameon=False, **place))
+        return saved(figure, kind, bbox_inches="tight")
 
 
 def fonts() -> list[str]:
@@ -219,7 +184,7 @@ def undrawable(words: Sequence[str]) -> str:
     return ""
 
 
-def saved(figure: Figure, kind: str) -> bytes:
+def saved(figure: Figure, kind: str, **options: Any) -> bytes:
     """Return a figure as a PNG, SVG or PDF file; equal figures give equal files."""
     buffer = io.BytesIO()
     undated = {"svg": dict.fromkeys(FACTS), "pdf": {"CreationDate": None}}.get(kind)
@@ -227,7 +192,7 @@ def saved(figure: Figure, kind: str) -> bytes:
         without_warnings(),
         matplotlib.rc_context({"svg.hashsalt": "attn", "svg.fonttype": "none"}),
     ):
-        figure.savefig(buffer, format=kind, dpi=150, metadata=undated)
+        figure.savefig(buffer, format=kind, dpi=150, metadata=undated, **options)
     return buffer.getvalue()
 
 

@@ -6,7 +6,7 @@ import re
 import textwrap
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.streams import as_json, as_json_line
 from attncli.scoring.score import System
@@ -15,10 +15,6 @@ from attncli.terminal.messages import one_cell, one_line, padded, width
 
 if TYPE_CHECKING:
     from models.core.types import Hypothesis
-
-    RowFormat = str
-else:  # for the command line
-    RowFormat = Literal["text", "tsv", "jsonl"]
 
 
 class OutputCells(NamedTuple):

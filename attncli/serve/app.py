@@ -199,7 +199,7 @@ class _LimitedBody:
 
     def release(self) -> None:
         """Count the body no longer."""
-        self._service.body_bytes -= self._read
+        self._service.release(self._read)
 
     def too_large(self) -> RequestError:
         """Return the error for a body that is too large."""

@@ -102,7 +102,7 @@ async def translate_file(request: Request) -> Response:
         return StreamingResponse(_events(call, upload), media_type="text/event-stream")
     outcomes = _copies(upload)
     await call.gather(_pieces(call, upload, outcomes))
-    return JSONResponse(await _answer(upload, outcomes, request))
+    return JSONResponse(await _answer(call, upload, outcomes))
 
 
 async def download_file(request: Request) -> Response:
@@ -119,7 +119,7 @@ async def _events(call: Call, upload: Upload) -> AsyncIterator[bytes]:
         async for piece in _pieces(call, upload, outcomes):
             done += len(piece)
             yield event({"done": done, "total": len(outcomes)})
-        yield event(await _answer(upload, outcomes, call.request))
+        yield event(await _answer(call, upload, outcomes))
     except RequestError as error:
         yield event({"error": error.message})
 
@@ -137,7 +137,7 @@ async def _upload(call: Call) -> Upload:
     most = call.service.options.max_text * DOCUMENT_TIMES
     if format not in PACKED and len(given.files["file"]) > most:
         raise RequestError(413, f"The document is too large: at most {most:,} bytes")
-    document, lines = await asyncio.to_thread(_read, given, format, name)
+    document, lines = await call.service.read(partial(_read, given, format, name))
     model = given.text("model", "")
     target = catalogue.language(target, model)
     texts = ["" if line.fault else line.text for line in lines]
@@ -169,12 +169,13 @@ def _read(given: Parameters, format: str, name: str) -> tuple[Document, list[Lin
         raise invalid(str(error)) from None
 
 
-async def _answer(upload: Upload, outcomes: list[TranslatedLine], request: Request) -> JsonObject:
+async def _answer(call: Call, upload: Upload, outcomes: list[TranslatedLine]) -> JsonObject:
     """Keep the translated document; return its address, and the messages about it."""
-    content = await asyncio.to_thread(jobs.written, upload.document, outcomes)
-    notes = await asyncio.to_thread(lambda: [*jobs.notes(upload.document, outcomes)])
+    document, read = upload.document, call.service.read
+    content = await read(lambda: jobs.written(document, outcomes))
+    notes = await read(lambda: [*jobs.notes(document, outcomes)])
     token = FILES.add(content, upload.name)
-    url = f"{request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
+    url = f"{call.request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
     return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
 
 

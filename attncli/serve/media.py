@@ -11,7 +11,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from attncli.caption.writers import CaptionedImage
+from attncli.caption.runner import CaptionedImage
 from attncli.data.named_files import NamedFile
 from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described

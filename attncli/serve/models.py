@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -19,7 +19,6 @@ class ServedModel:
 
     def __init__(self, folder: Path, device: str = "auto", threads: int = 0) -> None:
         self.folder, self.device, self.threads = folder, device, threads
-        self.between: Callable[[], None] = lambda: None  # called after each batch of a long job
 
     @cached_property
     def model(self) -> Any:
@@ -54,7 +53,6 @@ class Job(NamedTuple):
         Raises ModelError for options that do not suit the model.
         """
         runner = find_runner(self.task).of(served.model, self.options)
-        runner.on_batch = lambda done, total: served.between()
         items = [
             runner.item(number, one) if type(one) in (str, tuple) else one  # a line or a file
             for number, one in enumerate(inputs, 1)

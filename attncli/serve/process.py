@@ -44,8 +44,6 @@ FULL = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: cl
 
 def serve(options: ServeOptions) -> None:
     """Run the service until a signal ends it. Raises ModelError if it cannot start."""
-    for name in ("python_multipart", "python_multipart.multipart"):  # log what clients send
-        logging.getLogger(name).disabled = True
     service = Service(options)
     listening = _listening(options)
     server = Server(_config(application(service), options), service)
@@ -173,11 +171,14 @@ def _most_connections() -> int:
 
 
 def _config(app: Any, options: ServeOptions) -> uvicorn.Config:
+    for name in ("python_multipart", "python_multipart.multipart"):  # log what clients send
+        logging.getLogger(name).disabled = True
     return uvicorn.Config(
         app,
         http=Protocol,
         ws="none",
         lifespan="off",
+        log_config=None,  # it would undo this
         log_level="critical",  # requests, and the texts in their addresses, are not logged
         access_log=False,
         proxy_headers=False,

@@ -1,19 +1,19 @@
 """The thread of a model, with a queue of work.
 
 Requests that arrive while a batch runs form the next batch; the thread never waits for more.
-Urgent work comes before bulk work, and between the batches of a long line. Bulk work becomes
-urgent after PATIENCE seconds. Work is dropped if its future is cancelled, because its client has
-gone or its time limit has passed.
+Urgent work comes before bulk work, and after each TURN of work that takes longer. Bulk work becomes
+urgent after PATIENCE seconds. Work is dropped, also while it is computed, if its future is
+cancelled, because its client has gone or its time limit has passed.
 """
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from attncli.serve.models import Job, ServedModel
@@ -25,9 +25,11 @@ from models.core.errors import (
     ResourceError,
     is_exhausted,
 )
+from models.core.limits import GIVE_TURN, free_memory
 
 BATCH = 64  # inputs of one batch
 PATIENCE = 5.0  # seconds that bulk work waits behind urgent work
+TURN = 0.2  # seconds that a batch computes before urgent work has its turn
 
 
 class Work(NamedTuple):
@@ -56,6 +58,8 @@ class ModelThread:
         self._changed = threading.Condition()
         self._model: ServedModel | None = None
         self._closed = self._in_between = False
+        self._batch: list[Work] = []  # that is computed
+        self._turn = 0.0  # when it began, or had its last pause; by time.monotonic
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
         self._thread.start()
 
@@ -94,8 +98,10 @@ class ModelThread:
         self._thread.join()
 
     def _work(self) -> None:
+        GIVE_TURN.set(self._between)
         while batch := self._next():
             self._timed(batch)
+            self._batch = []
             del batch  # so that an idle engine holds no results
 
     def _timed(self, batch: list[Work]) -> None:
@@ -105,13 +111,22 @@ class ModelThread:
         self._on_batch(inputs, time.monotonic() - started)
 
     def _between(self) -> None:
-        """Compute urgent work that arrived while a batch of long lines is computed."""
+        """Compute urgent work that arrived while a batch takes long.
+
+        Raises CancelledError if nobody waits for that batch.
+        """
+        if time.monotonic() - self._turn < TURN:
+            return
+        if all(work.results.cancelled() for work in self._batch):
+            raise CancelledError
+        current = self._batch
         with self._changed:
             batch = [] if self._in_between else self._taken([self._urgent])
         if batch:
             self._in_between = True
             self._timed(batch)
             self._in_between = False
+        self._batch, self._turn = current, time.monotonic()
 
     def _next(self) -> list[Work]:
         """Return the next batch, waiting for work; none at the end."""
@@ -126,7 +141,7 @@ class ModelThread:
                     return []
                 if not self._changed.wait(self._idle) and self._model is not None:
                     self._model = None
-                    gc.collect()
+                    free_memory()
 
     def _taken(self, queues: Sequence[deque[Work]]) -> list[Work]:
         """Take the first work of some queues and all of the same job that fits into its batch."""
@@ -137,31 +152,35 @@ class ModelThread:
                 work = queue.popleft()
                 if batch and (work.job != batch[0].job or size + len(work.inputs) > BATCH):
                     queue.append(work)  # after one turn, the queue is in its order again
-                elif work.results.set_running_or_notify_cancel():
+                elif not work.results.cancelled():
                     batch.append(work)
                     size += len(work.inputs)
         return batch
 
     def _run(self, batch: list[Work]) -> None:
         """Compute a batch; if an input is at fault, compute each work alone."""
+        self._batch, self._turn = batch, time.monotonic()
         inputs = [each for work in batch for each in work.inputs]
         try:
             if self._model is None:
                 self._model = self._open()
-                self._model.between = self._between
             results = batch[0].job.run(self._model, inputs)
         except BaseException as error:
             if isinstance(error, Exception) and len(batch) > 1:
                 for work in batch:
-                    self._run([work])
+                    if not work.results.cancelled():
+                        self._run([work])
                 return
             is_known = isinstance(error, ModelError) or is_exhausted(error)
             for work in batch:
-                work.results.set_exception(_as_request_error(error) if is_known else error)
+                with suppress(InvalidStateError):  # it was cancelled
+                    work.results.set_exception(_as_request_error(error) if is_known else error)
         else:
             rest = iter(results)
             for work in batch:
-                work.results.set_result([next(rest) for _ in work.inputs])
+                found = [next(rest) for _ in work.inputs]
+                with suppress(InvalidStateError):
+                    work.results.set_result(found)
 
 
 def _as_request_error(error: BaseException) -> Exception:

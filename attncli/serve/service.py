@@ -6,11 +6,11 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.platform_collector import PlatformCollector
@@ -33,12 +33,17 @@ from attncli.serve.requests import (
     read_parameters,
     while_connected,
 )
+from models.core.limits import GIVE_TURN, free_memory
 from models.text.languages import Term
 
+T = TypeVar("T")
 SLICE = 16  # inputs of one piece of a long request, between which others are served
 SLICE_LENGTH = 4000  # characters of one piece with several inputs
 VALUES = 10  # times the characters of a request: values that its body may have
 AHEAD = 8  # pieces of one request that wait at a time
+LARGE_BODY = 1 << 16  # bytes, after which unused memory goes back to the system
+FREE_SECONDS = 2.0  # after the first of several of them
+READERS = 2  # documents that are read or written at a time
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 INPUTS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -53,8 +58,10 @@ class Service:
         self.hosts, self.keys = Hosts(options), Keys(options.api_keys)
         self.origins = Origins(options)
         self.body_bytes = 0  # of all requests that are not answered
+        self._frees = False  # True if `free_memory` will be called
         self.rate = RateLimit(options.rate_limit)
         self._engines: dict[str, ModelThread] = {}
+        self._readers = ThreadPoolExecutor(READERS, "documents")
         self.metrics = Metrics()
         self.draining = False  # True from SIGTERM on
 
@@ -67,6 +74,36 @@ class Service:
         if size > most:
             raise invalid(f"request ({size}) exceeds text limit ({most})")
 
+    def release(self, size: int) -> None:
+        """Count the bytes of a body no longer."""
+        self.body_bytes -= size
+        if size > LARGE_BODY and not self._frees:
+            self._frees = True
+            asyncio.get_running_loop().call_later(FREE_SECONDS, self._free)
+
+    def _free(self) -> None:
+        self._frees = False
+        free_memory()
+
+    async def read(self, work: Callable[[], T]) -> T:
+        """Return what a function reads of a document, or writes, in a thread.
+
+        Raises RequestError after the time limit, when the function ends as well.
+        """
+        limit = self.options.time_limit
+        until, late = time.monotonic() + limit, _late(limit)
+
+        def in_turns() -> T:
+            GIVE_TURN.set(check)
+            return work()
+
+        def check() -> None:
+            if time.monotonic() > until:
+                raise late
+
+        running = asyncio.get_running_loop().run_in_executor(self._readers, in_turns)
+        return await in_time(running, limit, late)
+
     async def results(
         self, model: str, job: Job, inputs: Sequence[Any], times: int = 1
     ) -> AsyncIterator[Sequence[Any]]:
@@ -76,8 +113,7 @@ class Service:
         the time limit. Work that is no longer needed is dropped.
         """
         engine, limit = self._engine(model), self.options.time_limit * times
-        until = time.monotonic() + limit
-        late = RequestError(503, f"Not done within {limit:g} seconds", SECONDS)
+        until, late = time.monotonic() + limit, _late(limit)
         parts = iter(slices := [*_slices(inputs)])
         urgent = len(slices) == 1 and sum(map(_length, inputs)) <= SLICE_LENGTH
         ahead: deque[Future[Sequence[Any]]] = deque()
@@ -199,6 +235,10 @@ class Call(NamedTuple):
             return [result async for piece in pieces for result in piece]
 
         return await while_connected(self.request, gathered())
+
+
+def _late(limit: float) -> RequestError:
+    return RequestError(503, f"Not done within {limit:g} seconds", SECONDS)
 
 
 def _length(one: Any) -> int:

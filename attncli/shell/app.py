@@ -116,6 +116,7 @@ Quiet = Annotated[
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 USAGE: Any = typer.BadParameter.__base__  # any error in the words of a command line
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
+OF_FILES = (*NO_ROOM, errno.EIO, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 def main() -> None:
@@ -162,9 +163,11 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.errno not in OF_FILES:
             raise
-        console.warn(f"cannot write: {error.strerror}; expected a disk with free space")
+        expected = "a disk with free space" if error.errno in NO_ROOM else "another file or name"
+        verb = "write" if error.errno in NO_ROOM else f"use {error.filename or 'a file'}"
+        console.warn(f"cannot {verb}: {error.strerror}; expected {expected}")
         return 1
     return 0
 

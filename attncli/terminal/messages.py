@@ -59,7 +59,7 @@ def abridged(names: Iterable[str], most: int = 3) -> str:
     """Return the first names, and the number of the others."""
     names = list(names)
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return "; ".join(names[:most]) + more
+    return ", ".join(names[:most]) + more
 
 
 def duration(seconds: float) -> str:

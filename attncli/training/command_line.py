@@ -92,7 +92,8 @@ def _fitted(preset: str, values: Values, assignments: Sequence[str], *, is_train
         data = from_dict(source.table, values["data"], where="data")
         with suppress(ModelError):
             count = data.count(COUNTED)
-        return {"train": fine_tuning(count, source.fine_tuning_rate, given)}
+        rate, has_replay = source.fine_tuning_rate, bool(values["data"].get("replay"))
+        return {"train": fine_tuning(count, rate, given, has_replay=has_replay)}
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
     with suppress(ModelError):
         config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)

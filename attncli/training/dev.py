@@ -71,7 +71,8 @@ class DevSet:
 
     def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
         """Return the number of sources that are too long for the model."""
-        return self.limited and sum(not self.fits(text, tokenizer, config) for text in self.sources)
+        limited = self.sources if self.limited else ()
+        return sum(not self.fits(text, tokenizer, config) for text in limited)
 
     def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
         """Return the numbers of the sources that training would not exclude."""
@@ -135,7 +136,8 @@ class DevSet:
         One of them has an attention map, if the model has attention.
         """
         some = self.some(spread(len(self), count))
-        found = zip(some.sources, some.references, some.outputs(bundle, device, _no), strict=True)
+        outputs = some.outputs(bundle, device, lambda share: None)
+        found = zip(some.sources, some.references, outputs, strict=True)
         return [ShownExample(str(source), texts[0], output) for source, texts, output in found]
 
     def error_rate(self, model: Any, gold: Sequence[PairLinks]) -> float | None:
@@ -144,10 +146,6 @@ class DevSet:
 
     def store_head(self, folder: Path, device: str) -> None:
         """Store in a bundle which attention head aligns best; only text can be aligned."""
-
-
-def _no(share: float) -> None:
-    """Report no progress."""
 
 
 def metric_for(references: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from attncli.training.dev import Data, evaluate
 from attncli.training.fit import batches_of, fit
 from attncli.training.interfaces import Progress, Stepped
 from attncli.training.precision import DTYPES, chosen_precision
+from attncli.training.retention import MEASURED
 from attncli.training.run import check_end, completed, fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import source_of_run
@@ -95,20 +96,21 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
         dtype = DTYPES[chosen_precision(config.model, config.train, device)]
         seconds = timed_updates(state, data, config.train, dtype)
         decoding = timed_scoring(state, data, config, decoded=True) if config.start_from else 0.0
+        tested, replay = (len(part) if part else 0 for part in (data.dev, data.replay))
         return Estimate(
             parameters=state.model.parameter_count(),
             vocabulary=source.describe_vocabulary(sizes),
             pairs=data.pairs or data.examples.count,
             unit=source.unit,
             left_out=sum(data.dropped),
-            dev=len(data.dev) if data.dev else 0,
+            dev=tested,
             warnings=data.notes,
             batches=len(batches_of(epoch, config.train)),
             target_tokens=int(epoch.lengths[1].sum()),
             seconds=seconds,
             scoring=timed_scoring(state, data, config),
             preparation=preparation,
-            comparison=2 * decoding * sum(len(part) for part in (data.dev, data.replay) if part),
+            comparison=decoding * (4 * min(tested, MEASURED) + 2 * replay),  # see retention
         )
 
 

@@ -133,11 +133,6 @@ class ScoreChange(NamedTuple):
     after: float
 
 
-# BLEU that the replay set may lose. Its sentences have rarer words, so that it falls more than
-# Tatoeba: by 2.8 to 4.3 for 0.5 to 1.5; with 5,000 narrow lines by 3.3 for 2.6
-FORGOTTEN = 3.5
-
-
 class Compared(NamedTuple):
     """Comparison of the final model of a run with the initial one."""
 

@@ -7,7 +7,9 @@ Source: Wortsman et al. 2022, Robust fine-tuning of zero-shot models, section 3.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
 
 import torch
 from torch import Tensor
@@ -15,16 +17,20 @@ from torch import Tensor
 from attncli.task.panels import spread
 from attncli.training.dev import DevSet, evaluate, value_of
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import FORGOTTEN, Compared, Report, ScoreChange
+from attncli.training.interfaces import Compared, Report, ScoreChange
 from attncli.training.log import read_log
 from attncli.training.run import Run, fresh_state
 from attncli.training.saving import save_model, save_state
 from attncli.training.sources import source_of_run
 from models.storage.weights import bundle_weights
 
-SHARES = (1.0, 0.75, 0.5, 0.25)  # of the new weights, in the order in which they are tried
+SHARES = [tenths / 10 for tenths in range(10, 0, -1)]  # of the new weights, as they are tried
+SPARED = 2.0  # of the score of the dev set that is given up for old knowledge
+FORGOTTEN = 0.08  # nats per token by which the loss on the replay set may rise
 MEASURED = 200  # examples of the dev set
 FEW = 20  # examples, of which BLEU is often 0, because no four words agree
+
+Tensors = dict[str, Tensor]
 
 
 def compared(run: Run, report: Report) -> Compared | None:
@@ -33,51 +39,58 @@ def compared(run: Run, report: Report) -> Compared | None:
     Return the scores of the initial and of the final model on a part of the dev set and on the
     replay set; None for a run from new weights.
     """
-    kept, dev = run.state.counters.kept, run.data.dev
+    kept, dev, replay = run.state.counters.kept, run.data.dev, run.data.replay
     if kept is None or is_compared(run.folder, run.config.start_from, kept.step):
         return None
     with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
         first = fresh_state(source_of_run(run.config), run.data, run.device).weights()
     stored = bundle_weights(run.folder.path)
     last = {name: stored[name].to(run.device) for name in first}
-    share, replay = chosen_share(run, first, last, report)
-    final, metric, change = mixed(first, last, share), run.config.train.metric, None
-    if dev:
-        dev = dev.some(spread(len(dev), MEASURED))
-        if metric == "loss":  # of which people cannot judge a change
-            metric = dev.default_metric()
-            metric = "rouge_l" if metric == "bleu" and len(dev) < FEW else metric
-        change = ScoreChange(*(value(run, one, dev, metric, report) for one in (first, final)))
+    dev, metric = dev and dev.some(spread(len(dev), MEASURED)), run.config.train.metric
+    if dev and metric == "loss":  # of which people cannot judge a change
+        metric = dev.default_metric()
+        metric = "rouge_l" if metric == "bleu" and len(dev) < FEW else metric
+
+    def score(part: DevSet, name: str, share: float) -> float:
+        return value(run, mixed(first, last, share), part, name, report)
+
+    share = chosen_share(score, dev, metric, replay) if replay and kept.step else 1.0
+    own, old = (
+        ScoreChange(score(part, name, 0.0), score(part, name, share)) if part else None
+        for part, name in ((dev, metric), (replay, "bleu"))
+    )
     if share < 1:
-        with run.state.evaluated(final) as model:
+        with run.state.evaluated(mixed(first, last, share)) as model:
             save_model(run, model, f"{share:.0%} of update {kept.step}, the rest initial", None)
-    found = Compared(metric, kept.step, change, replay, share)
+    found = Compared(metric, kept.step, own, old, share)
     run.log.write("compared", found._asdict())
     save_state(run)  # with the record, so that a run that continues does not mix again
     return found
 
 
 def chosen_share(
-    run: Run, first: dict[str, Tensor], last: dict[str, Tensor], report: Report
-) -> tuple[float, ScoreChange | None]:
-    """Return the largest share of the new weights that keeps the old knowledge, and its scores."""
-    replay, share = run.data.replay, 1.0
-    if replay is None:
-        return share, None
-    before = value(run, first, replay, "bleu", report)
-    for share in SHARES:
-        after = value(run, mixed(first, last, share), replay, "bleu", report)
-        if before - after <= FORGOTTEN:
-            break
-    return share, ScoreChange(before, after)
+    score: Callable[[DevSet, str, float], float], dev: DevSet | None, metric: str, replay: DevSet
+) -> float:
+    """Return the smallest share that learned about as much as all new weights did.
+
+    score: that of a share on a set. The share is smaller if it costs too much old knowledge.
+    """
+    share, before = SHARES[0], score(replay, "loss", 0.0)
+    if dev:
+        enough = score(dev, metric, share) - SPARED
+        lesser = takewhile(lambda one: score(dev, metric, one) >= enough, SHARES[1:])
+        share = min(lesser, default=share)
+    left = [one for one in SHARES if one <= share]
+    kept = (one for one in left if before - score(replay, "loss", one) <= FORGOTTEN)
+    return next(kept, SHARES[-1])
 
 
-def mixed(first: dict[str, Tensor], last: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+def mixed(first: Tensors, last: Tensors, share: float) -> Tensors:
     """Return the weighted mean of two models; share: of the last one."""
     return {name: first[name].lerp(last[name], share) for name in first}
 
 
-def value(run: Run, weights: dict[str, Tensor], dev: DevSet, metric: str, report: Report) -> float:
+def value(run: Run, weights: Tensors, dev: DevSet, metric: str, report: Report) -> float:
     """Return the score of weights on a set of examples."""
     train = replace(run.config.train, metric=metric)
     with run.state.evaluated(weights) as model:

@@ -58,8 +58,8 @@ def save_evaluated(run: Run, event: Evaluated) -> None:
 def remove_old(folder: RunFolder, steps: list[int]) -> None:
     """Remove snapshots other than those of the given steps."""
     for path in folder.snapshots.glob("*.safetensors"):
-        if path not in [folder.snapshot(step) for step in steps]:
-            path.unlink(missing_ok=True)
+        if path.is_file() and path not in [folder.snapshot(step) for step in steps]:
+            path.unlink()
 
 
 def save_weights(run: Run, description: str) -> None:

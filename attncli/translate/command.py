@@ -16,7 +16,6 @@ from attncli.faithful.result import TranslatedLine
 from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
-from attncli.render.rows import RowFormat
 from attncli.terminal import console
 from attncli.translate import documents
 from attncli.translate.engine import Precision, TranslateOptions
@@ -73,7 +72,7 @@ def translate(
     column: documents.Columns = None,
     field: documents.Fields = None,
     into: documents.Into = None,
-    format: Annotated[RowFormat, typer.Option(help="How to write the outputs.")] = "text",
+    format: shared.Format = "text",
     with_scores: shared.Scores = False,
     beam: shared.Beam = None,
     nbest: shared.Nbest = None,

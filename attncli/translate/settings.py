@@ -31,7 +31,7 @@ class TextData(DataConfig):
     replay: float = option(
         0.0,
         "multilingual, with an initial model: share of the examples that are of its replay set, so "
-        "that it does not forget; --start-from sets a third",
+        "that it does not forget; --start-from sets a half",
         below=1,
     )
     links: str = option(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from typing import TypeVar
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -16,6 +20,7 @@ FILE_BYTES = 1 * GIB
 WINDOW_BYTES = 128 * MIB
 SENTENCES = 10_000_000
 OUTPUT_TOKENS = 4096
+TERM_TOKENS = 512
 DIGITS = 9
 IMAGE_PIXELS = 100_000_000
 IMAGE_SIDE = 65_535
@@ -31,6 +36,8 @@ AUDIO_STREAM_BYTES = 4 * GIB
 
 
 T = TypeVar("T")
+# called at each step of a search; a service then computes work of others, or ends this work
+GIVE_TURN: ContextVar[Callable[[], None]] = ContextVar("GIVE_TURN", default=lambda: None)
 
 
 def processors() -> int:
@@ -38,6 +45,13 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def free_memory() -> None:
+    """Collect garbage, and return the memory that the allocator keeps (glibc) to the system."""
+    gc.collect()
+    with suppress(AttributeError, OSError, TypeError):  # another allocator
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def interruptible(work: Callable[[], T]) -> T:

@@ -273,6 +273,9 @@ except ImportError:  # Python 3.10
     import tomli as tomllib  # type: ignore[no-redef]
 
 
+DEEPEST = 1000  # parts of a dotted key of TOML, whose time grows with their square
+
+
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text; a ValueError if it is damaged or nested too deeply."""
     try:
@@ -283,6 +286,8 @@ def parse_json(text: str | bytes) -> Any:
 
 def parse_toml(text: str) -> Values:
     """Return the tables of a TOML text; a ValueError if it is damaged or nested too deeply."""
+    if any(line.partition("=")[0].count(".") > DEEPEST for line in text.splitlines()):
+        raise ValueError("nested too deeply")
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.core.config import MAX_BATCH_TOKENS, ModelConfig
 from models.core.errors import ConfigurationError, InputError
+from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.types import EMPTY, Translation
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 from models.engines.trained import TrainedModel
@@ -104,7 +105,8 @@ class TextTranslator(TrainedModel):
     ) -> list[list[tuple[int, ...]]]:
         """Return the target tokens of the glossary's terms in each source.
 
-        Raises ConfigurationError for a search that cannot force them.
+        Raises ConfigurationError for a search that cannot force them, and InputError for a source
+        whose terms have too many tokens.
         """
         if self.glossary is None:
             return [[] for _ in sources]
@@ -114,7 +116,14 @@ class TextTranslator(TrainedModel):
                 "beam search with a beam of 2 or more",
             )
         targets = (self.glossary.targets(source.text) for source in sources)
-        return [[tuple(self.tokenizer.target.encode(one)) for one in terms] for terms in targets]
+        phrases = [[tuple(self.tokenizer.target.encode(one)) for one in each] for each in targets]
+        if (most := max(sum(map(len, each)) for each in phrases)) > TERM_TOKENS:
+            raise InputError(
+                f"the terms of the glossary in one sentence have {most:,} tokens",
+                f"at most {TERM_TOKENS}",
+                "use shorter translations, or fewer terms",
+            )
+        return phrases
 
     def for_direction(self, to: str = "", source: str = "") -> Self:
         """Return this model with a fixed target language, so that `to` need not be given again.
@@ -355,5 +364,6 @@ class TextTranslator(TrainedModel):
             found = self._lists(self._search, [sources[index] for index in batch], config)
             done += len(found)
             on_batch(done)
+            GIVE_TURN.get()()
             for index, hypotheses in zip(batch, found, strict=True):
                 yield index, Translation(sources[index].text, hypotheses, sources[index].to)

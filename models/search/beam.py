@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from models.core.limits import GIVE_TURN
 from models.core.types import select, to_device
 from models.core.use_config import SearchConfig
 from models.search.hypotheses import (
@@ -77,6 +78,7 @@ def beam_search(
     outputs = list[Outputs]()
     beams = begin(backend, memory, limits, width)
     while beams.sentences:
+        GIVE_TURN.get()()
         step = backend.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
         length = beams.ids.shape[2]  # tokens after this step, end mark included
         at_limit = [limit <= length for limit in beams.limits]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from models.core.limits import GIVE_TURN
 from models.core.types import select
 from models.core.use_config import SearchConfig
 from models.search.hypotheses import Backend, Finished, beam_width, length_penalty
@@ -110,6 +111,7 @@ def constrained_search(
     live, finished = [Partial((START,), 0.0, 0, ConstraintProgress())], list[Finished]()
     for length in range(1, limit + 1):  # tokens after this step, end mark included
         last = torch.tensor([one.ids[-1] for one in live], device=device)
+        GIVE_TURN.get()()
         step = backend.step(last, state, prepared)
         ids = torch.tensor([one.ids for one in live], device=device)
         log_probs = log_probs_of(step, ids, config)

@@ -229,7 +229,7 @@ def _opened(source: Path | bytes | BinaryIO | SampleArray, name: str) -> Iterato
         with _readable(name):
             stream = held.enter_context(_stream(source, name))
             try:
-                file = held.enter_context(soundfile.SoundFile(stream))
+                file = held.enter_context(soundfile.SoundFile(_Seekable(stream)))
                 rate, channels = file.samplerate, file.channels
                 blocks = file.blocks(BLOCK * rate, dtype="float32", always_2d=True)
                 found = SoundFile(rate, channels, len(file) / rate, blocks, file.extra_info)
@@ -269,6 +269,8 @@ def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[Sound
         if not container.streams.audio:
             raise InputError(f"{name} has no sound", "a recording, or a video with sound")
         audio = container.streams.audio[0]
+        if audio.codec_context is None:  # nothing decodes it
+            raise fault from None
         seconds = float(container.duration or 0) / av.time_base
         channels = audio.codec_context.channels
         resampler = av.AudioResampler(format="flt", layout=audio.layout, rate=audio.rate)
@@ -279,6 +281,19 @@ def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[Sound
         )
         blocks = map(np.concatenate, iter(lambda: [*itertools.islice(parts, FRAMES)], []))
         yield SoundFile(audio.rate, channels, seconds, blocks)
+
+
+class _Seekable:
+    """A stream for libsndfile, whose callbacks would print the error of an impossible place."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.read, self.tell, self._seek = stream.read, stream.tell, stream.seek
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place, or stay if there is none."""
+        with contextlib.suppress(OSError, ValueError, OverflowError):
+            self._seek(offset, whence)
+        return self.tell()
 
 
 def _converted(stream: IO[bytes], fault: Exception) -> bytes:

@@ -143,11 +143,13 @@ def read_about(settings: Values) -> About:
 def read_facts(folder: Path) -> Facts:
     """Return the facts about the model in a folder; a ModelError if it is damaged."""
     settings = read_settings(folder)
+    with intact(folder / WEIGHTS, "the weights of a model"):
+        size = (folder / WEIGHTS).stat().st_size
     return Facts(
         task_of(folder),
         str(settings["model"].get("family", "")),
         read_about(settings),
-        (folder / WEIGHTS).stat().st_size,
+        size,
         str(settings.get("weights", "fp32")),
     )
 

@@ -153,6 +153,8 @@ def lines(out: str) -> list[str]:
 
 @pytest.fixture(params=RUNNERS)
 def case(request: pytest.FixtureRequest, cases: dict[str, Case]) -> Case:
+    if request.param not in cases:
+        pytest.skip("a task of one's own, whose test compares its doors")
     return cases[request.param]
 
 

@@ -120,12 +120,6 @@ def absolute_path(path: str) -> str:
     return str(Path(path).absolute()) if path else ""
 
 
-def data_class(family: str) -> type[DataConfig]:
-    """Return the class of the table [data] of a family; ModelError if the family is unknown."""
-    found: type[DataConfig] = resolve_name(TRAINING[source_name(family)]).table
-    return found
-
-
 @dataclass(frozen=True)
 class TrainConfig:
     """Optimiser, schedule, evaluation and checkpoints of a training run."""
@@ -298,7 +292,7 @@ class RunConfig:
 
     def of_kind(self, family: str) -> RunConfig:
         """Return the settings with the table [data] of the family's kind of input."""
-        kind = data_class(family)
+        kind: type[DataConfig] = resolve_name(TRAINING[source_name(family)]).table
         return self if type(self.data) is kind else replace(self, data=kind())
 
     @classmethod

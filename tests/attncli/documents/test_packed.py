@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import re
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -334,6 +335,17 @@ def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "UNPACKED_BYTES", 1000)
     with pytest.raises(ModelError, match="unpacked"):
         read("docx")
+
+
+def test_a_file_is_unpacked_once() -> None:
+    size, content = 20_000_000, io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", "a" * size)
+    tracemalloc.start()
+    packed.read_archive(content.getvalue(), "a file")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * size
 
 
 def test_entities_of_xml_are_not_read() -> None:

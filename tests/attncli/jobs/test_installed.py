@@ -150,12 +150,21 @@ def test_a_damaged_archive_installs_nothing(packed: Path, spots: Path) -> None:
         add(damaged)
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", ".x", "a\\b", " "])
-def test_a_name_is_no_path(name: str, packed: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b", ".x", "a\\b", " ", "a\nb", "-x", "\udcff", "x" * 300]
+)
+def test_a_name_is_no_path_no_option_and_can_be_shown(name: str, packed: Path) -> None:
     with pytest.raises(ModelError):
         jobs.remove(name)
     with pytest.raises(ModelError):
         add(packed, name)
+
+
+def test_a_model_without_weights_is_one_line(packed: Path, spots: Path, attn: Attn) -> None:
+    add(packed, "small")
+    (spots / "small" / "model.safetensors").unlink()
+    shown = attn("models", "show", str(spots / "small"), status=1).err
+    assert "model.safetensors is missing" in shown
 
 
 def test_verify_reports_every_damaged_model(packed: Path, spots: Path, attn: Attn) -> None:

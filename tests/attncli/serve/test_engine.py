@@ -16,6 +16,7 @@ from attncli.serve import queue as engine_module
 from attncli.serve.queue import ModelThread
 from attncli.serve.requests import RequestError
 from models.core.errors import InputError
+from models.core.limits import GIVE_TURN
 
 
 class Recorder:
@@ -51,8 +52,18 @@ class Long:
 
     def run(self, served: Any, inputs: Sequence[str]) -> list[str]:
         self.first()
-        served.between()
+        GIVE_TURN.get()()
         return list(inputs)
+
+
+@dataclass(frozen=True)
+class Endless:
+    """A job that ends only if nobody waits for it."""
+
+    def run(self, served: Any, inputs: Sequence[str]) -> list[str]:
+        while True:
+            GIVE_TURN.get()()
+            time.sleep(0.001)
 
 
 @pytest.fixture
@@ -132,9 +143,10 @@ def test_a_bad_input_fails_alone_and_a_bug_ends_no_thread(engine: Any, model: Re
     assert engine.submit(Echo(), ["a"]).result(10) == ["a"]
 
 
-def test_urgent_work_is_computed_between_the_batches_of_a_long_line(
-    engine: Any, model: Any
+def test_urgent_work_is_computed_between_the_steps_of_long_work(
+    engine: Any, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(engine_module, "TURN", 0.0)
     begin(engine, model)
     long = engine.submit(Long(), ["long"], urgent=False)
     short = engine.submit(Echo(), ["short"])
@@ -152,6 +164,14 @@ def test_work_that_nobody_waits_for_is_dropped(engine: Any, model: Recorder) -> 
     model.gate.set()
     assert stays.result(10) == ["stays"]
     assert model.batches[1:] == [["stays"]]
+
+
+def test_work_ends_while_it_is_computed_if_nobody_waits_for_it(engine: Any, model: Any) -> None:
+    model.gate.set()
+    endless = engine.submit(Endless(), ["endless"])
+    assert engine.submit(Echo(), ["a"]).result(10) == ["a"]
+    assert endless.cancel()
+    assert engine.submit(Echo(), ["b"], urgent=False).result(10) == ["b"]
 
 
 def test_too_much_waiting_work_is_refused(engine: Any, model: Recorder) -> None:

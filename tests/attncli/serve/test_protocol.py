@@ -6,6 +6,7 @@ import io
 import json
 import re
 import socket
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from PIL import Image
 
 from attncli import load
+from attncli.serve import service as service_module
 from attncli.serve.app import ENDPOINTS, PAGE
 from tests.attncli.command_line import Attn
 from tests.attncli.serve.conftest import Start
@@ -252,8 +254,26 @@ def test_bodies_that_do_not_end_are_refused_together(
     assert post(url, q="Hello.", source="en", target="de").status_code == 200
 
 
+def test_the_memory_of_large_bodies_goes_back_to_the_system(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freed = threading.Event()
+    monkeypatch.setattr(service_module, "FREE_SECONDS", 0.0)
+    monkeypatch.setattr(service_module, "free_memory", freed.set)
+    post(start(), q="a", source="en", target="de", unknown="a" * service_module.LARGE_BODY)
+    assert freed.wait(10)
+
+
+def test_what_clients_send_is_not_logged(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    answer = httpx.post(f"{start()}/translate_file", content=b"private", headers=form)
+    assert answer.status_code == 400 and not caplog.records
+
+
 def test_a_request_that_is_not_done_in_time_is_refused(start: Start) -> None:
     url = start(time_limit=0.001)
+    answer = uploaded(url, "a.md", b"Hello.\n\n" * 1000)
+    assert answer.status_code == 503 and "Not done within" in answer.json()["error"]
     answer = post(url, q="Hello.", source="en", target="de")
     assert answer.status_code == 503 and answer.headers["Retry-After"]
     assert answer.json() == {"error": "Not done within 0.001 seconds"}

@@ -191,6 +191,14 @@ def test_exhausted_memory_is_one_line_in_every_command(
     assert shown.count("\n") == 1
 
 
+@pytest.mark.parametrize("number", app.OF_FILES)
+def test_a_disk_or_a_name_at_fault_is_one_line(
+    number: int, monkeypatch: pytest.MonkeyPatch, attn: Attn
+) -> None:
+    table_with(monkeypatch, OSError(number, os.strerror(number), "a\nb"))
+    assert attn("broken", status=1).err.count("\n") == 1
+
+
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     table_with(monkeypatch, ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):

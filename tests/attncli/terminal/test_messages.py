@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from attncli.caption.runner import CaptionOptions, CaptionRunner
-from attncli.caption.writers import CaptionedImage
+from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
 from attncli.data.streams import as_json_line
 from attncli.terminal import console

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.commands.train_run import compared
 from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
-from attncli.training import retention
+from attncli.training import estimate, retention
 from attncli.training.command_line import settings
-from attncli.training.dev import evaluate
+from attncli.training.dev import DevSet
+from attncli.training.fitting import BOUNDED, LEAST, MOST, fine_tuning
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -24,8 +24,9 @@ from attncli.training.interfaces import (
     Evaluated,
     FinalModel,
     Interrupted,
-    ScoreChange,
+    Report,
 )
+from attncli.training.retention import Tensors
 from attncli.training.run import Run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
@@ -81,14 +82,26 @@ def config_of(start: Path, own: Texts, *changes: str) -> RunConfig:
 
 def test_a_run_from_a_trained_model_has_settings_of_its_own(start: Path, own: Texts) -> None:
     found = config_of(start, own)
-    assert (found.train.lr, found.train.optimiser, found.train.epochs) == (0.0001, "adam", 10)
+    assert (found.train.lr, found.train.optimiser) == (0.0001, "adam")
+    assert (found.train.steps, found.train.epochs) == (BOUNDED, 0)
     assert found.data.replay == pytest.approx(1 / 2)
     changed = config_of(start, own, "train.lr=0.01", "train.steps=7", "data.replay=0")
     assert (changed.train.lr, changed.train.steps, changed.train.epochs) == (0.01, 7, 0)
     assert changed.data.replay == 0
+    passes = config_of(start, own, "train.epochs=2").train
+    assert (passes.steps, passes.epochs, passes.evaluate_every) == (0, 2, 0)
     timed = config_of(start, own, "train.minutes=2").train
-    limits = found.train.epochs, found.train.patience, found.train.lr
-    assert timed.minutes == 2 and (timed.epochs, timed.patience, timed.lr) == limits
+    limits = found.train.steps, found.train.patience, found.train.lr
+    assert timed.minutes == 2 and (timed.steps, timed.patience, timed.lr) == limits
+
+
+@pytest.mark.parametrize("examples", [1, 100, 1000, 20_000])
+def test_updates_are_bounded_with_a_replay_set_and_passes_without(examples: int) -> None:
+    few = fine_tuning(examples, 0.0001, (), has_replay=True)
+    assert (few["steps"], few["epochs"]) == (BOUNDED, 0)
+    assert 128 <= few["batch_tokens"] <= 1024
+    passes = fine_tuning(examples, 0.0001, (), has_replay=False)
+    assert passes["steps"] == 0 and LEAST <= passes["epochs"] <= MOST
 
 
 @pytest.mark.parametrize("change", ["model.dropout=0.2", "train.attention.peaked=0.1"])
@@ -153,8 +166,11 @@ def test_a_run_tells_what_it_learned_and_lost_and_hands_the_replay_set_on(
     assert isinstance(run(config, tmp_path / "broken")[-1], AlreadyFinished)
 
 
-@pytest.mark.parametrize("lost, share", [(3.4, 1.0), (6.9, 0.5), (90.0, 0.25)])
+@pytest.mark.parametrize(
+    "needed, lost, share", [(1, 0.07, 1.0), (0.55, 0.07, 0.6), (1, 0.15, 0.5), (0.55, 9, 0.1)]
+)
 def test_as_much_is_learned_as_the_old_knowledge_allows(
+    needed: float,
     lost: float,
     share: float,
     start: Path,
@@ -162,17 +178,18 @@ def test_as_much_is_learned_as_the_old_knowledge_allows(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """lost: BLEU that the trained weights lose; weights between lose in proportion."""
+    """needed: share that learns as much as all; lost: nats that all lose, less in proportion."""
     config, first = config_of(start, own, "train.epochs=1", "train.lr=0.003"), bundle_weights(start)
-    distances, changes = [0.0], [0.0]
+    distances, limits = [0.0], (1.0, 0.0)
 
-    def value(run: Run, weights: dict[str, torch.Tensor], *_: object) -> float:
+    def value(run: Run, weights: Tensors, dev: DevSet, metric: str, report: Report) -> float:
         distances.append(sum(float((weights[n] - first[n]).norm()) for n in weights))
-        return 50 - changes[-1] * distances[-1] / max(*distances, 1e-9)
+        part = distances[-1] / max(*distances, 1e-9)
+        return -limits[1] * part if metric == "loss" else 50.0 * (part > limits[0] - 0.01)
 
     monkeypatch.setattr(retention, "value", value)
     run(config, tmp_path / "all")
-    changes.append(lost)
+    limits = needed, lost
     assert run(config, tmp_path / "run")[-1].share == share  # type: ignore[union-attr]
     trained, found = (bundle_weights(tmp_path / name) for name in ("all", "run"))
     expected = {name: first[name].lerp(trained[name], share) for name in first}
@@ -180,6 +197,26 @@ def test_as_much_is_learned_as_the_old_knowledge_allows(
     distances[:] = [0.0]
     run(config_of(start, own, "train.epochs=2", "train.lr=3"), tmp_path / "run")
     torch.testing.assert_close(bundle_weights(tmp_path / "run"), found)  # not mixed again
+
+
+def test_a_dry_run_counts_the_outputs_of_the_comparison(
+    start: Path, own: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a second for each output and none for a loss, the estimate is their number."""
+    outputs, score = [0], retention.value
+
+    def value(run: Run, weights: Tensors, dev: DevSet, metric: str, report: Report) -> float:
+        outputs[0] += len(dev) * (metric != "loss")
+        return score(run, weights, dev, metric, report)
+
+    for module in (retention, estimate):
+        monkeypatch.setattr(module, "MEASURED", 5)
+    monkeypatch.setattr(retention, "value", value)
+    monkeypatch.setattr(estimate, "timed_scoring", lambda *_, decoded=False: float(decoded))
+    config = config_of(start, own, "train.steps=2")
+    run(config, tmp_path / "run")
+    found = estimate.estimate(config, torch.device("cpu"), lambda *_: None)
+    assert 2 * (5 + 60) < outputs[0] <= found.comparison + 8 * 5
 
 
 def test_own_pairs_get_the_apostrophes_of_the_model(start: Path, tmp_path: Path) -> None:
@@ -203,32 +240,6 @@ def test_updates_that_do_not_help_leave_the_model_as_it_was(
     assert "the model is the initial one" in found.err
     before, after = bundle_weights(start), bundle_weights(tmp_path / "run")
     assert all(torch.equal(before[name], after[name]) for name in before)
-
-
-def test_forgetting_is_a_warning_whose_advice_is_a_lower_rate(
-    start: Path, own: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of pairs that contradict the replay set, less is lost of it at the advised rate."""
-    own[1].write_text("".join(f"x{line}\n" for line in reversed(range(70))), "utf-8")
-    config = config_of(start, own, "train.lr=0.02").train
-    said = Compared("bleu", 9, ScoreChange(10, 20), ScoreChange(50, 46))
-    compared(said, config)
-    printed = capsys.readouterr().err
-    assert "before BLEU 10.00, after BLEU 20.00" in printed and "fell by 4.0 BLEU" in printed
-    advice = printed.partition("add -s ")[2].split()[0]
-    advised = config_of(start, own, advice)
-    assert advised.train.lr == 0.01
-    losses = []
-    for rate in (config.lr, advised.train.lr):
-        changes = (f"train.lr={rate}", "train.epochs=3", "data.replay=0.1", "train.samples=0")
-        folder = tmp_path / str(rate)
-        run(config_of(start, own, *changes), folder)
-        known = load(config_of(start, own, *changes), folder).replay
-        assert known
-        losses.append(evaluate(read(folder), known, config, lambda share: None).loss)
-    assert losses[0] > losses[1]
-    compared(said._replace(replay=ScoreChange(50, 48.5)), config)
-    assert "fell by" not in capsys.readouterr().err
 
 
 def test_one_language_or_a_model_without_a_replay_set_is_refused(

@@ -16,7 +16,14 @@ def test_json(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x = " + "[" * 5000, "x = " + "[" * 500 + "]" * 500, "x = " + "1" * 5000, "x ="]
+    "text",
+    [
+        "x = " + "[" * 5000,
+        "x = " + "[" * 500 + "]" * 500,
+        "x = " + "1" * 5000,
+        "x =",
+        "x" + ".x" * 50_000,
+    ],
 )
 def test_toml(text: str) -> None:
     with pytest.raises(ValueError):

@@ -1,38 +1,56 @@
-"""``attn evaluate descriptions``: score texts about rows of numbers."""
+"""``attn evaluate descriptions``: scores of texts about rows of numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attncli.data.streams import open_output
-from attncli.describe.rows import DescribeRunner, read_rows
-from attncli.jobs.loading import model_names
-from attncli.options.settings import Options
-from attncli.options.shared import Device, Threads
-from attncli.render.rows import columns
+from attncli.describe.rows import read_rows
+from attncli.describe.runner import DescribeOptions
+from attncli.faithful.result import text_line
+from attncli.jobs.evaluate_command import Evaluation, command
+from attncli.options.settings import SetOption
+from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import exact_match
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of numbers, tab, text.")]
-Models = Annotated[list[Path], typer.Option("--model", "-m", help="Model. May be repeated.")]
+Set = Annotated[list[str] | None, SetOption(DescribeOptions)]
 
 
-def descriptions(
-    file: File, *, model: Models, device: Device = "auto", threads: Threads = 0
-) -> None:
+@command
+@dataclass(kw_only=True)
+class DescriptionEvaluation(Evaluation):
     """Score texts about rows against references.
 
-    Prints the percentage of the texts of each model that are equal to the reference.
+    Prints the percentage of the texts that are equal to the reference.
 
     Example:
       attn evaluate descriptions test.tsv -m runs/numbers
     """
-    rows, options = read_rows(file), Options(device, threads)
-    table = [["", "exact"]]
-    for name, folder in zip(model_names(model), model, strict=True):
-        [found] = DescribeRunner.open(folder, options).run([rows])
-        table.append([name, f"{exact_match(found, [[row.text] for row in rows]):.2f}"])
-    with open_output(None) as write:
-        write(columns(table).encode())
+
+    task, unit, options_of = "describe", "row", DescribeOptions
+
+    file: File
+    set: Set = None
+    references: list[list[str]] = field(init=False)  # of each row
+
+    def read(self, folders: Sequence[Path]) -> None:
+        """Read the rows with their texts."""
+        rows = read_rows(self.file)
+        self.references = [[row.text] for row in rows]
+        self.counts, self.head = {"rows": len(rows)}, f"{len(rows):,} rows"
+        lines = (" ".join(map(str, row.numbers)) for row in rows)
+        self.items = [text_line(number, line) for number, line in enumerate(lines, 1)]
+
+    def scored(self, systems: list[System]) -> list[System]:
+        """Return the systems with the share of exact texts."""
+        return [
+            one._replace(
+                scores=(MetricScore("exact", exact_match(one.hypotheses, self.references)),)
+            )
+            for one in systems
+        ]

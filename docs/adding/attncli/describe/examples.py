@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from attncli.data.examples import Examples
-from attncli.describe.rows import DescribeRunner, NumberRow
+from attncli.data.tokens import Dropped
+from attncli.describe.rows import NumberRow
+from attncli.describe.training import NumberTraining
 from attncli.scoring.sequences import exact_match
-from attncli.training.dev import Decode, DevSet
-from attncli.training.interfaces import Scores
+from attncli.training.dev import Data, Decode, DevSet
+from attncli.training.interfaces import Progress, Scores
 from attncli.training.settings.config import TrainConfig
+from models.core.files import write_folder
 from models.core.types import Batch
 from models.engines.describer import Describer
 from models.networks.bundle import Bundle
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import pad, teacher_forcing_batch
-from models.text.tokenizer import Tokenizer
+from models.text.tokenizer import Tokenizer, train
 
 
 def batch_of(
@@ -67,9 +71,24 @@ class DevNumbers(DevSet):
 
     def decoder(self, bundle: Bundle, device: str) -> Decode:
         """Return the function that describes the rows of some numbers."""
-        runner = DescribeRunner(Describer(bundle, device))
-        return lambda numbers: next(runner.run([[self.sources[n] for n in numbers]]))
+        describer = Describer(bundle, device)
+        return lambda numbers: describer.describe([self.sources[n].numbers for n in numbers])
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
         """Return the share of exact texts, and the loss."""
         return Scores(loss, exact=exact_match(outputs, self.references))
+
+
+def test_set(source: NumberTraining, files: Sequence[Path], progress: Progress) -> DevNumbers:
+    """Return the rows of a test set."""
+    return DevNumbers.of(source.data.rows(files))
+
+
+def load(source: NumberTraining, folder: Path, progress: Progress) -> Data:
+    """Read the files; an empty folder `data` marks the run as prepared."""
+    rows, dev = source.data.rows(source.data.train), source.data.rows(source.data.dev)
+    tokenizer = train([row.text for row in rows], [], 290, source.tokenizer)
+    if not (folder / "data").exists():
+        write_folder(folder / "data", lambda part: None)
+    examples = NumberExamples(rows, tokenizer)
+    return Data(tokenizer, examples, Dropped(0, 0), DevNumbers.of(dev) if dev else None)

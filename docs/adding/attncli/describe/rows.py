@@ -1,20 +1,12 @@
-"""Rows of numbers with their texts, and the runner that describes them."""
+"""Rows of numbers with their texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attncli.data.lines import open_text
-from attncli.faithful.result import Line
-from attncli.jobs.loading import open_device, readable
-from attncli.options.settings import Options
 from models.core.errors import InputError
-from models.storage.installed import find_model
-
-if TYPE_CHECKING:
-    from models.engines.describer import Describer
 
 SLOTS = 3  # numbers of a row
 
@@ -24,11 +16,6 @@ class NumberRow(NamedTuple):
 
     numbers: list[float]
     text: str
-
-
-def row_of(line: Line) -> NumberRow:
-    """Return the row of a line, whose text is still to be written; empty for an empty line."""
-    return NumberRow(numbers_in(line.text, f"line {line.number}") if line.text.strip() else [], "")
 
 
 def numbers_in(text: str, place: str) -> list[float]:
@@ -50,24 +37,3 @@ def read_rows(path: Path | str) -> list[NumberRow]:
             numbers, _, text = line.rstrip("\n").partition("\t")
             rows.append(NumberRow(numbers_in(numbers, f"{path}, line {number}"), text))
     return rows
-
-
-class DescribeRunner:
-    """A model that describes rows of numbers. `run` is the only way to texts."""
-
-    def __init__(self, describer: Describer) -> None:
-        self.describer = describer
-
-    @classmethod
-    def open(cls, model: Path, options: Options) -> DescribeRunner:
-        """Open a model; raise ModelError for a model of another kind of input."""
-        from models.engines.describer import Describer  # imports torch
-
-        return cls(Describer.read(readable(find_model(model)), device=open_device(options)))
-
-    def run(self, chunks: Iterable[list[NumberRow]]) -> Iterator[list[str]]:
-        """Yield the texts of each chunk of rows; the text of an empty row is empty."""
-        for rows in chunks:
-            given = [row.numbers for row in rows if row.numbers]
-            texts = iter(self.describer.describe(given) if given else [])
-            yield [next(texts) if row.numbers else "" for row in rows]

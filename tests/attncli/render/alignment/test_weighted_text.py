@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from attncli.render.alignment import shade
-from attncli.render.figures import GAP, LINE, MARGIN, ROOM, laid_out, undrawable
+from attncli.render.figures import undrawable
 from attncli.render.weighted_text import written
 from attncli.task.panels import WeightedText, WeightRow
 
@@ -18,11 +18,15 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_a_word_that_does_not_fit_begins_a_new_line() -> None:
-    text = WeightedText(1, tuple("abcde"), (WeightRow("", (1.0,) * 5),))
-    [_, *words], end = laid_out([text], [[ROOM * share for share in (0.4, 0.4, 0.4, 2, 0.1)]])
-    lines = [round((word.top - MARGIN) / LINE) for word in words]
-    assert lines == [1, 1, 2, 3, 4] and end == MARGIN + 5.5 * LINE
-    assert [word.x - MARGIN for word in words] == [0, ROOM * 0.4 + GAP, 0, 0, 0]
+    text = WeightedText(1, ("WORD",) * 40, (WeightRow("", (1.0,) * 40),))
+    root = ElementTree.fromstring(written([text], "svg"))
+    _, _, right, bottom = map(float, root.attrib["viewBox"].split())
+    _, *words = root.iter(f"{SVG}text")
+    found = [(float(one.attrib["x"]), float(one.attrib["y"])) for one in words]
+    lines = sorted({y for _, y in found})
+    assert len(found) == 40 and found == sorted(found, key=lambda one: (one[1], one[0]))
+    assert 1 < len(lines) < 6 and len({x for x, _ in found}) < 40
+    assert all(0 <= x < right and 0 < y < bottom for x, y in found)
 
 
 def test_the_heaviest_word_has_the_darkest_colour() -> None:

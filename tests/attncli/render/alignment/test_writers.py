@@ -14,7 +14,7 @@ import pytest
 
 from attncli.data.alignments import read_links
 from attncli.render.alignment import LINK
-from attncli.render.alignment_writers import FORMATS, Style, format_of, written
+from attncli.render.alignment_writers import FORMATS, format_of, heat_maps, written
 from attncli.render.figures import undrawable
 from attncli.task.panels import AlignedPair, Panel
 from models.core.errors import ModelError
@@ -31,14 +31,14 @@ def test_links_by_line() -> None:
     assert written([PAIR, EMPTY], "pharaoh") == b"0-0 0-2 1-1\n\n"
     assert written([PAIR, EMPTY], "talp") == b"1-1 1-3 2-2\n\n"
     assert written([PAIR, EMPTY], "naacl") == b"1 1 1 S\n1 1 3 S\n1 2 2 S\n"
-    probable = written([PAIR], "pharaoh", Style(probabilities=True))
+    probable = written([PAIR], "pharaoh", probabilities=True)
     assert probable == b"0-0:0.9000 0-2:0.5000 1-1:0.7500\n"
 
 
 @pytest.mark.parametrize("name", ["pharaoh", "talp", "naacl"])
 def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
     path = tmp_path / "links"
-    path.write_bytes(written([PAIR, EMPTY], name, Style(probabilities=True)))
+    path.write_bytes(written([PAIR, EMPTY], name, probabilities=True))
     rows = read_links(path, [(2, 3), (0, 0)]).rows
     assert [row.sure for row in rows] == [LINKS, frozenset()]
     assert re.findall(r"\d\.\d+", path.read_text()) == ["0.9000", "0.5000", "0.7500"]
@@ -84,7 +84,7 @@ def test_a_picture_states_what_it_shows_and_frames_no_empty_cell() -> None:
     texts = set(re.findall(r">([^<]+)</text>", drawn))
     assert {"toy, layer 1, head 2", "100 %", "linked"} <= texts
     assert drawn.count(f"stroke: {LINK}") == len(LINKS) + 1  # one in the key
-    assert "[  ·]" not in written([PAIR._replace(panels=(shown,))], "terminal").decode()
+    assert "[  ·]" not in heat_maps(PAIR._replace(panels=(shown,)))
     assert "toy, layer 1, head 2" in written([PAIR._replace(panels=(shown,))], "html").decode()
 
 

@@ -15,8 +15,7 @@ from PIL import Image
 
 from attncli.caption.images import ImageOpener, PixelBudget
 from attncli.caption.outputs import CaptionStatistics
-from attncli.caption.runner import CaptionOptions, CaptionRunner
-from attncli.caption.writers import CaptionedImage
+from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
 from attncli.render.image_maps import AttentionMaps
 from models import load_captioner

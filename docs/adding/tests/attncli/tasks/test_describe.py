@@ -1,11 +1,13 @@
 """Rows of numbers are described: training, command, evaluation and comparison of the task."""
 
+import json
 import random
 from pathlib import Path
 
 import pytest
 
 from attncli import load
+from attncli.serve.models import Job, ServedModel
 from attncli.shell import app
 from models import load_captioner
 from models.core.errors import ModelError
@@ -41,6 +43,10 @@ def test_a_model_is_trained_used_scored_and_compared(
     assert app.run(["describe", "-m", run, *rows]) == 0
     assert capsys.readouterr().out == "right\n\nleft\n"
     assert load(run).describe([[0.1, -0.9, 1.2]]) == ["right"]
+    assert app.run(["describe", "-m", run, "--format", "jsonl", rows[0]]) == 0
+    assert json.loads(capsys.readouterr().out) == {"numbers": rows[0], "text": "right"}
+    job, served = Job.of("describe"), ServedModel(Path(run))  # as a service runs it
+    assert [found.text for found in job.run(served, rows)] == ["right", "", "left"]
     assert app.run(["describe", "-m", run, "0.1 much"]) == 1
     assert "expected 3 numbers" in capsys.readouterr().err
     with pytest.raises(ModelError, match="describes numbers.*attn describe"):
