@@ -19,9 +19,9 @@ from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
 from attncli.jobs import bulk_run, bulk_work
-from attncli.jobs.bulk_job import BulkJob, chunk_results
-from attncli.jobs.bulk_run import part_name, read_part, write_part
-from attncli.jobs.bulk_shards import Shard, ShardResult
+from attncli.jobs.bulk_job import chunk_results
+from attncli.jobs.bulk_run import read_part, write_part
+from attncli.jobs.bulk_shards import ShardResult
 from attncli.shell import app
 from models.core.errors import ResourceError
 from tests.attncli.bulk import in_process
@@ -135,16 +135,6 @@ def test_a_damaged_part_is_processed_again(tmp_path: Path) -> None:
     assert read_part(path) == part
     path.write_bytes(path.read_bytes()[:-1])
     assert read_part(path) is None
-
-
-def test_another_setting_has_other_parts(tiny_bundle: Path) -> None:
-    job = BulkJob("translate", (str(tiny_bundle),), {"format": "text"})
-    other = BulkJob("translate", (str(tiny_bundle),), {"format": "tsv", "threads": 2})
-    same = BulkJob("translate", (str(tiny_bundle),), {"format": "text", "threads": 2})
-    shard = Shard(0, 0, 1, 2, b"a\nb\n")
-    names = [part_name(one.digest(), shard) for one in (job, other, same)]
-    assert names[0] == names[2] != names[1]
-    assert part_name(job.digest(), shard._replace(first=3)) != names[0]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

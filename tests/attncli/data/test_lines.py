@@ -50,13 +50,6 @@ def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None
     assert after == Line(2, "after")
 
 
-def test_a_file_comes_in_large_chunks(tmp_path: Path) -> None:
-    path = tmp_path / "text"
-    path.write_bytes(b"a line\n" * 5000)
-    with open(path, "rb") as stream:
-        assert [len(chunk) for chunk in read_chunks(stream)] == [125, 500, 2000, 2000, 375]
-
-
 def test_a_chunk_has_a_limit_in_bytes() -> None:
     size = 300_000
     chunks = list(read_chunks(io.BytesIO((b"x" * size + b"\n") * 20)))
@@ -88,13 +81,6 @@ def test_a_compressed_stream_that_was_cut_off_is_refused(tmp_path: Path) -> None
         list(read_chunks(file))
     with pipe_with(cut) as pipe, pytest.raises(ModelError, match="the input is damaged"):
         list(read_chunks(pipe))
-
-
-def test_a_full_pipe_gives_growing_chunks() -> None:
-    with pipe_with(b"y\n" * 5000) as stream:
-        sizes = [len(chunk) for chunk in read_chunks(stream)]
-    assert sizes[:3] == [32, 64, 128]
-    assert sum(sizes) == 5000
 
 
 @pytest.mark.parametrize("end", ["gz", "xz", "zst", "GZ"])

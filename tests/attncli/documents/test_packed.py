@@ -224,12 +224,6 @@ def test_text_beside_a_tab_or_a_hyphen_of_word_is_translated(
     assert places == sorted(places)
 
 
-def test_opendocument_keeps_spans_and_line_breaks() -> None:
-    content = unpacked(in_capitals(read("odt")))["content.xml"].decode()
-    assert ">THE OLD DOG</text:h>" in content and ">RED CAR</text:span>" in content
-    assert "<text:line-break/>MY FRIEND<text:tab/>THE CAR" in content
-
-
 def test_spreadsheets_keep_their_values() -> None:
     pytest.importorskip("odf")
     from odf.opendocument import OpenDocumentSpreadsheet
@@ -265,11 +259,6 @@ def test_slides_keep_formatting_and_notes() -> None:
     ]
     assert second.text == "MY FRIEND"
     assert slide.notes_slide.notes_text_frame.text == "GOOD MORNING."
-
-
-def test_a_presentation_without_slides_has_no_text() -> None:
-    content = saved(pytest.importorskip("pptx").Presentation())
-    assert not read_document(content, "pptx", DocumentOptions()).segments
 
 
 def test_a_workbook_keeps_numbers_formulas_and_lines_of_cells() -> None:

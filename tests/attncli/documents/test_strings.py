@@ -31,14 +31,6 @@ YAML = """en:
   list: [a b, {c: d}]
   again: *x
 """
-ANDROID = r"""<?xml version="1.0"?>
-<resources xmlns:xliff="urn:x">
-  <string name="a">Don\'t <b>go</b> &amp; stay\nSecond <xliff:g id="x">%s</xliff:g></string>
-  <string name="n" translatable="false">no</string>
-  <plurals name="p"><item quantity="one">a dog</item><item quantity="other">dogs</item></plurals>
-  <string name="c"><![CDATA[in <i>data</i>]]></string>
-</resources>
-"""
 UNIT = "<trans-unit id='{}'>\n  <source>{}</source>{}\n </trans-unit>"
 XLIFF = "<xliff version='1.2'><file original='a'>\n {}\n {}\n {}\n</file></xliff>".format(
     UNIT.format(1, "a <g id='1'>b</g> <ph id='2'>x y</ph>", ""),
@@ -80,12 +72,6 @@ def test_yaml() -> None:
         assert yaml.safe_load(f"a: {segment.write((text,))}") == {"a": text}
     with pytest.raises(InputError, match="not YAML .line 1"):
         in_capitals("yaml", "a: [b")
-
-
-def test_android() -> None:
-    done = in_capitals("xml", ANDROID)
-    assert r"DON\'T <b>GO</b> &amp; STAY\nSECOND <xliff:g id=" in done
-    assert ">no<" in done and ">A DOG<" in done and "[CDATA[IN <i>DATA</i>]]" in done
 
 
 def test_xliff_gets_the_targets_that_it_lacks() -> None:

@@ -11,7 +11,6 @@ from PIL import Image
 
 from attncli.data import grammar, scenes
 from attncli.data.scenes import COLOURS, SHAPES, SIDE, SIZES, Scene
-from models.core.errors import ConfigurationError
 
 SOME = list(itertools.islice(scenes.generate(1), 200))
 
@@ -70,8 +69,3 @@ def test_splits_share_no_source_sentence(seed: int) -> None:
     assert len(held_out) == 1_000
     assert not held_out & {pair.source for pair in train}
     assert len(grammar.split_tenses(8_000, 500, seed=seed).train) == 8_000
-
-
-def test_more_sentences_than_there_are_is_one_line() -> None:
-    with pytest.raises(ConfigurationError, match="demo_size=9000; expected at most 80"):
-        grammar.split(9_000, 500, 500)

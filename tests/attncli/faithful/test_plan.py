@@ -132,15 +132,6 @@ def test_an_input_without_letters_is_reported(
     assert report.copied() == said
 
 
-def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
-    def plan(text: str) -> Plan:
-        return Plan.of(Line(1, text), Upper(), USUAL.plan, tags=True)
-
-    assert plan("600").copied and plan("<td><b>600</b></td>").copied and plan("{n} 12").copied
-    assert plan("it\u2019s  a\u00a0dog ").texts == ["it's a dog"]
-    assert plan("<b>it\u2019s</b>  a\u00a0dog").texts == ["it's  a dog"]
-
-
 def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
     tiny_translator: Translator,
 ) -> None:
@@ -177,16 +168,6 @@ def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     assert translated([word], model, TranslateOptions(verbatim=True)) != [word] and model.asked
     model.asked.clear()
     assert translated(["走" * 250], model) and model.asked  # written without spaces
-
-
-def test_parts_that_are_cut_within_a_word_are_no_longer_than_usual_texts() -> None:
-    model, text = Upper(), "see " + "走" * 250 + " and " + "word " * 15
-    model.search = replace(model.search, split_above=5)
-    [long] = translated([text], model)
-    parts = [part for part in model.asked if set(part) == {"走"}]
-    assert max(map(model.source_length, parts)) <= 5
-    assert long.replace(" ", "") == text.upper().replace(" ", "")
-    assert max(map(model.source_length, model.asked)) > 5  # cut at spaces: as the model accepts
 
 
 def test_sentences_end_at_sentence_ends_only() -> None:

@@ -11,7 +11,7 @@ import pytest
 from attncli.faithful.parse import count, parse, scan
 from attncli.faithful.place import project_tags
 from attncli.faithful.protect import FIRST, MARK, Part, restore
-from attncli.faithful.spans import TokenWeights, word_weights, words
+from attncli.faithful.spans import words
 from tests.attncli.faithful.small import line, looks, tree
 
 MOVED = [(0, 1), (1, 2), (2, 0)]
@@ -88,20 +88,6 @@ def test_what_was_nested_is_nested_in_the_same_way() -> None:
         written = project_tags(tagged, target, looks(random, tagged.text, target))
         gone = [part for part in tagged.parts if part.raw not in "{0} %d"]
         assert around(written, *gone) == around(source, *gone), (source, target)
-
-
-def test_pieces_are_summed_and_shared_by_the_characters_in_each_word() -> None:
-    pieces = TokenWeights([(-1, 2), (2, 5)], [(-1, 3), (3, 4)], [[0.6, 0.4], [0.0, 1.0]])
-    found = word_weights([pieces], words("ab de"), words("xyz."))
-    # of the source's first piece, two of three characters are in "ab"; of the second, two in "de"
-    [of_word] = found
-    assert of_word == pytest.approx({0: 0.6 * 2 / 3 * 3 / 4, 1: 0.4 * 2 / 3 * 3 / 4})
-
-
-def test_parts_of_a_text_look_at_their_own_words_alone() -> None:
-    part = TokenWeights([(0, 1)], [(0, 1)], [[1.0]])
-    found = word_weights([part, part.moved(2, 2)], words("a b"), words("x y"))
-    assert found == [{0: 1.0}, {1: 1.0}]
 
 
 def around(text: str, *parts: Part) -> dict[str, tuple[str, ...]]:

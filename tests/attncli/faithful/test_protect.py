@@ -9,7 +9,7 @@ import pytest
 from attncli.faithful.kinds import KINDS, PartKind
 from attncli.faithful.numbers import localised
 from attncli.faithful.protect import Part, finder, protect, restore
-from attncli.faithful.stand_ins import marked, readable, shifted
+from attncli.faithful.stand_ins import marked, readable
 from tests.attncli.faithful.small import line
 from tests.upper_model import Upper
 
@@ -119,14 +119,6 @@ def test_protect_and_restore_give_the_text_whatever_it_is() -> None:
             assert [read[one.start : one.end].strip() for one in edits] == [
                 found[one.mark] for one in edits
             ]
-
-
-def test_spans_of_what_the_model_reads_are_spans_of_the_text_with_marks() -> None:
-    marks, parts = protect("The word%s and {x}.")
-    read, _, edits = readable(marks, parts, model(0))
-    assert read == "The word %s and {x}." and len(marks) == len("The word_ and _.")
-    spans = [(0, 3), (4, 8), (9, 11), (12, 15), (16, 19), (19, 20)]
-    assert shifted(spans, edits) == [(0, 3), (4, 8), (8, 9), (10, 13), (14, 15), (15, 16)]
 
 
 def test_a_model_with_too_few_reserved_tokens_reads_the_parts_themselves() -> None:

@@ -72,13 +72,6 @@ def test_align_takes_the_target_language() -> None:
     assert found.links == {(0, 0), (1, 1)}
 
 
-def test_settings_keep_the_interface(tiny_bundle: Path) -> None:
-    from models.core.use_config import SearchConfig
-
-    translator: Any = load(tiny_bundle).with_search(SearchConfig(nbest=3))
-    assert len(translator.translate(TEXTS[0]).alternatives) == 2
-
-
 def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Path) -> None:
     captioner: Any = load(soft_captioner)
     path = photos / "a.png"
@@ -108,19 +101,6 @@ def test_a_large_photo_is_read_alike_by_its_path_and_by_pillow(
     captioner: Any = load(soft_captioner)
     path, opened = (captioner._opened(one(tmp_path / "a.jpg")) for one in (str, Image.open))
     assert path.tobytes() == opened.tobytes() and path.width < 1200  # reduced while it is decoded
-
-
-def test_a_caption_shows_its_maps(soft_captioner: Path, photos: Path) -> None:
-    one: Any = load(soft_captioner).caption(photos / "a.png")  # type: ignore[union-attr]
-    assert one.alignment.maps.shape[0] == len(one.alignment.words)
-    assert one.alignment.words[0] in one.picture and "<iframe" in one._repr_html_()
-    assert one.score == one.hypotheses[0].score and isinstance(one.image, Image.Image)
-
-
-@pytest.mark.parametrize("given", ["missing.png", 5, numpy.zeros((2, 2, 7)), b"no image"])
-def test_what_is_no_image_is_a_model_error(soft_captioner: Path, given: Any) -> None:
-    with pytest.raises(ModelError):
-        load(soft_captioner).caption([given])  # type: ignore[union-attr]
 
 
 def test_classify_one_or_many(toy_classifier: Path) -> None:

@@ -17,10 +17,7 @@ from attncli.render.plots import FORMATS
 from attncli.scoring.comparison import RunScores
 from attncli.scoring.score import MetricScore
 from attncli.training.configuration import run_config
-from attncli.training.estimate import Estimate
-from attncli.training.settings.config import RunConfig
 from attncli.training.sources import comparison_of
-from models.networks.bundle import Bundle
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import SMALL, write_texts
 
@@ -47,19 +44,6 @@ def test_none_has_the_same_sizes_and_a_preset_the_same_budget() -> None:
     assert preset.train.steps == 7 and preset.train.lr == 0.1 and preset.train.warmup == 400
     timed = replace(BASE, train=replace(BASE.train, steps=0, minutes=2.5))
     assert find("transformer-nano", timed).config.train.minutes == 2.5
-
-
-def test_any_setting_of_any_family_is_a_variant() -> None:
-    transformer = run_config("transformer-nano")
-    named = find("lr=0.01+heads=2", transformer)
-    assert named.config.model.heads == 2 and named.config.train.lr == 0.01
-    assert find("model.heads=2+train.lr=0.01", transformer).config == named.config
-    other = find("family=luong+general+heads=2", transformer).config.model
-    assert other.family == "luong" and other.attention.score == "general"
-    assert other.attention.heads == 2 and other.heads == transformer.model.heads
-    preset = find("transformer-nano+lr=0.01", BASE, ["train.lr=0.1"])
-    assert preset.config.train.lr == 0.01
-    assert find("none+lr=0.01", BASE).config.model.family == "seq2seq"
 
 
 def test_a_grid_is_every_combination() -> None:
@@ -155,30 +139,6 @@ def test_a_dry_run_lists_what_is_not_measured_and_writes_nothing(
     )
 
 
-def test_each_shape_is_timed_once_with_its_own_limits_and_scores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts, timed = write_texts(tmp_path), []
-    slow = {1: 10.0, 2: 20.0}  # seconds of an update, by heads
-
-    def dry_run(config: RunConfig, **_: object) -> Estimate:
-        timed.append(config.model.heads)
-        update = slow[config.model.heads]
-        return Estimate(1, "", 9, "", 0, 4, (), 9, 9, seconds=(update,), scoring=1.0, preparation=3)
-
-    monkeypatch.setattr(compare, "dry_run", dry_run)
-    base = run_config("transformer-nano", assignments=["train.steps=2", "model.heads=1"])
-    names = ["heads=1", "heads=2", "lr=0.01", "lr=0.01+dropout=0.3", "steps=5"]
-    runs = compare.plan(variants(names, base, []), base.data, 2, tmp_path / "out")
-    tests = compare.Tests([texts.dev], None, "")
-    found = compare.times_needed(runs, tests, device="cpu", progress=lambda *_: None)
-    assert timed == [1, 2]
-    scores = 3 + 4 + len(texts.dev.read_text("utf-8").splitlines())
-    once = 3 + 4 + scores
-    seconds = {name: needed.seconds - once for name, needed in found.items()}
-    assert [*seconds.values()] == [2 * 10, 2 * 20, 2 * 10, 2 * 10, 5 * 10]
-
-
 def test_the_best_by_dev_get_further_seeds(
     tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,41 +166,6 @@ def test_the_best_by_dev_get_further_seeds(
     ]
     assert "5 of 5: cosine, seed 3" in said
     assert not (out / "dot" / "seed-2").exists()
-
-
-def test_numbers_that_do_not_fit_are_named(tmp_path: Path, attn: Attn) -> None:
-    command = ["models", "compare", "dot", "score=dot", "-o", str(tmp_path / "out"), *SETTINGS]
-    said = attn(*command, "-s", "data.demo_size=60", "--best", "3", "--dry-run").err
-    assert "2 names of 1 variant" in said and "--best 3: all 1 variant" in said
-    for option, value in (("--seeds", "9999999"), ("--threads", "5000")):
-        assert f"'{option}'" in attn(*command, option, value, status=1).err
-
-
-def test_a_variant_whose_loss_has_no_perplexity_is_left_out(
-    tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    losses = {"dot": 1.0, "cosine": 800.0}
-
-    def scores(bundle: Bundle, *_: object) -> tuple[float, tuple[MetricScore, ...]]:
-        return losses[bundle.model.config.attention.score], (MetricScore("bleu", 1.0),)
-
-    monkeypatch.setattr(compare, "scores", scores)
-    command = ["models", "compare", *losses, "-o", str(tmp_path / "out"), "--seeds", "1"]
-    said = attn(*command, *SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2", status=1)
-    assert "cosine is left out: a dev loss of 800" in said.err and "dot" in said.out
-
-
-def test_the_grammars_links_are_known(tmp_path: Path, attn: Attn) -> None:
-    small = [*SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2"]
-    command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]
-    said = attn(*command, *small).out
-    [none] = [line for line in said.splitlines() if line.startswith("none ")]
-    [dot] = [line for line in said.splitlines() if line.startswith("dot ")]
-    assert "AER %" in said and len(none.split()) == len(dot.split()) - 1  # none has no attention
-    rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))
-    assert not rows[0]["aer"] and 0 < float(rows[1]["aer"]) < 100
-    runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
-    assert runs[0]["aer"] is None and 0 < runs[1]["aer"] < 100
 
 
 def test_links_of_ones_own_corpus_give_an_error_rate(tmp_path: Path, attn: Attn) -> None:

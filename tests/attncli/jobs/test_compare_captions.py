@@ -11,7 +11,6 @@ import pytest
 from attncli.commands.compare import ComparedData, base_config
 from attncli.jobs.compare import check_all
 from attncli.jobs.variants import find
-from attncli.training.configuration import run_config
 from models.networks.bundle import read
 from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.training.small import run as train
@@ -19,7 +18,6 @@ from tests.attncli.training.small_captions import SMALL, Files, small_config
 
 NANO = "show-attend-tell-soft-nano"
 STEPS = 4
-TIMES = ("seconds", "tokens_per_second")
 CSV = ("variant", "seed", "dev_cider", "dev_bleu4", "dev_rouge_l", "test_cider", "perplexity")
 
 
@@ -54,22 +52,6 @@ def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, 
     assert found["scores"]["BLEU-4"]["score"] == pytest.approx(float(rows[2]["test_bleu4"]))
 
 
-def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn: Attn) -> None:
-    rows = [line.split("\t") for line in files.train.read_text("utf-8").splitlines()]
-    splits = ("train", "train", "val", "test")
-    images = [
-        {"filename": name, "split": splits[n % 4], "sentences": [{"raw": text}]}
-        for n, (name, text) in enumerate(dict(rows).items())
-    ]
-    whole = tmp_path / "karpathy.json"
-    whole.write_text(json.dumps({"images": images}))
-    out = tmp_path / "out"
-    named = files._replace(train=whole)
-    attn(*command(named, out, "soft"), "--seeds", "1")
-    [row] = json.loads((out / "comparison.json").read_text())["runs"]
-    assert row["test_cider"] is not None and not (out / "dev.tsv").exists()
-
-
 def test_variants_start_from_the_weights_of_one_model(
     files: Files, tmp_path: Path, attn: Attn
 ) -> None:
@@ -96,19 +78,6 @@ def test_soft_and_hard_can_be_compared_by_default() -> None:
     recipes = ["show-attend-tell-soft-small", "show-attend-tell-hard-small"]
     soft, hard = (find(name, base).config.train.attention for name in recipes)
     assert soft.coverage == "doubly_stochastic" and hard.coverage == "none"
-
-
-def test_names_of_parts_and_networks_are_settings_of_a_captioner() -> None:
-    base = run_config(NANO)
-    found = find("general+patches", base)
-    assert found.config.model.attention.score == "general"
-    assert found.config.model.image.encoder == "patches"
-    assert found.config.model.image.size != base.model.image.size  # that of the network
-    assert (
-        find("model.image.encoder=resnet50+model.image.size=96", base).config.model.image.size == 96
-    )
-    hard = find("hard", run_config("captioner-transformer-nano")).config.model
-    assert hard.attention.read == "hard"
 
 
 def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from models import load_ensemble
-from models.core.errors import ConfigurationError
 from models.core.use_config import SearchConfig
 from models.engines.translator import EnsembleTranslator
 from models.networks.bundle import build, read, save, sizes_of
@@ -39,19 +38,6 @@ def test_the_same_model_twice_changes_nothing(tiny_bundle: Path, attn: Attn) -> 
     assert attn(*given, *one, *one).out == attn(*given, *one).out
 
 
-def test_captioners_and_classifiers_are_used_one_at_a_time(
-    soft_captioner: Path, toy_classifier: Path, photos: Path, attn: Attn
-) -> None:
-    for task, model, given in (
-        ("caption", soft_captioner, photos),
-        ("classify", toy_classifier, "play some jazz"),
-    ):
-        refused = attn(task, "-m", model, "-m", model, given, status=2).err
-        assert "--model is given 2 times" in refused
-        with pytest.raises(ConfigurationError, match="no ensembles of this kind"):
-            load_ensemble([model, model])
-
-
 def test_a_glossary_forces_its_terms_in_an_ensemble(
     tiny_bundle: Path, other_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -77,29 +63,6 @@ def test_translate_averages_models_of_other_families(
     assert out == f"{expected.score:.4f}\t{expected.text}\n"
     monkeypatch.setenv("ATTN_MODEL", f"{tiny_bundle}:{other_bundle}")
     assert attn("translate", "--scores", TEXT).out == out
-
-
-def test_an_aligned_ensemble_draws_every_model(
-    tiny_bundle: Path, other_bundle: Path, attn: Attn, tmp_path: Path
-) -> None:
-    both = ("-m", tiny_bundle, "-m", other_bundle)
-    shown = attn("translate", *both, "--show", TEXT).out
-    assert tiny_bundle.name in shown and other_bundle.name in shown
-    tagged = attn("translate", *both, "--keep-tags", f"<b>{TEXT}</b>").out
-    assert "<b>" in tagged and "</b>" in tagged
-
-
-def test_what_an_ensemble_cannot_do_is_one_line(
-    tiny_bundle: Path, soft_captioner: Path, attn: Attn
-) -> None:
-    for options, other, message in (
-        (["-s", "compute.backend=ctranslate2"], tiny_bundle, "several models"),
-        (["--precision", "int8"], tiny_bundle, "several models"),
-        ([], soft_captioner, "attn caption"),
-    ):
-        both = ("-m", tiny_bundle, "-m", other)
-        [line] = attn("translate", *both, *options, TEXT, status=1).err.splitlines()
-        assert message in line
 
 
 def test_align_draws_models_side_by_side(

@@ -93,17 +93,6 @@ def test_captioners_share_an_image_network_in_a_folder(
     assert json.loads(text)["model"]["image"]["weights"] in ("DEFAULT", "none")
 
 
-def test_show_prints_facts_and_card(packed: Path, tmp_path: Path, attn: Attn) -> None:
-    card = tmp_path / "card.md"
-    card.write_text("# Small\n\nKnows little.\n")
-    pack(add(packed), tmp_path / "carded.zip", Packing(card=card))
-    add(tmp_path / "carded.zip")
-    out = attn("models", "show", "carded").out
-    assert "# languages: en, de\n# score: BLEU 1\n# licence: CC0\n" in out
-    assert "# Knows little.\n" in out
-    assert "did you mean carded" in attn("models", "show", "cardde", status=1).err
-
-
 def rewritten(path: Path, change: Callable[[zipfile.ZipFile], None], *, drop: str = "") -> Path:
     """Copy an archive without a file and with whatever is added."""
     found = path.with_name("changed.zip")
@@ -190,12 +179,3 @@ def test_without_a_model_the_models_for_the_task_are_listed(
     shutil.copytree(tiny_bundle, installed.BOX / "everyday")
     [found, _] = load_translator("everyday").translate(TEXTS)
     assert attn("translate", TEXTS[0]).out == f"{found.text}\n"
-
-
-def test_the_use_follows_from_the_licence() -> None:
-    for use, licences in {
-        "any": ("CC BY-SA 4.0", "Apache-2.0"),
-        "research": ("research use", "CC BY-NC 4.0"),
-        "unknown": ("", "as agreed"),
-    }.items():
-        assert all(About(licence=licence).use == use for licence in licences), use

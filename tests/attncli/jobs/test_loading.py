@@ -12,7 +12,6 @@ from attncli.jobs.loading import model_names
 from models import load_translator
 from models.core.use_config import VERBATIM, SearchConfig
 from models.networks.bundle import read, save
-from models.search.hypotheses import changed_search
 from tests.attncli.command_line import Attn
 
 LIMITED, FREE = {"licence": "CC BY-NC 4.0"}, {"licence": "CC BY 4.0"}
@@ -39,14 +38,6 @@ def test_models_are_named_by_the_parts_of_their_paths_that_differ(
     folders: list[str], names: list[str]
 ) -> None:
     assert model_names([Path(folder) for folder in folders]) == names
-
-
-def test_a_given_beam_is_beam_search_though_greedy_search_is_saved() -> None:
-    saved = SearchConfig(method="greedy", beam=1, max_extra=3)
-    found = changed_search(saved, {"beam": 4, "nbest": 4})
-    assert found == replace(saved, method="beam", beam=4, nbest=4)
-    assert changed_search(saved, {"beam": 4, "method": "sample"}).method == "sample"
-    assert changed_search(saved, {"max_extra": 5}).method == "greedy"
 
 
 def test_a_model_searches_by_its_saved_settings(

@@ -23,7 +23,7 @@ from attncli.training.interfaces import (
     Stepped,
 )
 from attncli.training.log import read_log
-from attncli.translate.data import dev_texts
+from attncli.training.metrics import described
 from attncli.translate.source import TextTraining
 from models import load_translator
 from models.core.errors import ModelError
@@ -121,16 +121,6 @@ def test_without_dev_the_last_weights_are_kept(texts: Texts, tmp_path: Path) -> 
             assert torch.equal(tensor, bundle[name.removeprefix("model/")])
 
 
-def test_a_dev_set_has_several_references(texts: Texts, tmp_path: Path) -> None:
-    lines = texts.dev.read_text("utf-8").splitlines()
-    many = tmp_path / "many.tsv"
-    many.write_text("".join(f"{line}\tein ganz anderer Satz\n" for line in lines), "utf-8")
-    dev = dev_texts([many])
-    assert {len(texts) for texts in dev.references} == {2}
-    outputs = [line.split("\t")[1] for line in lines]
-    assert dev.scores(1.0, outputs, small_config(texts).train).bleu == pytest.approx(100)
-
-
 def test_pairs_that_are_left_out_are_counted(texts: Texts, tmp_path: Path) -> None:
     with pytest.raises(
         ModelError, match="no usable pair .* 60 are longer than .* tokens; .*data.max_length"
@@ -150,14 +140,6 @@ def test_pairs_that_are_left_out_are_counted(texts: Texts, tmp_path: Path) -> No
     assert isinstance(started, Started)
     assert (started.pairs, started.empty, started.long) == (60, 2, 1)
     assert (started.dev, started.dev_long) == (13, 1)
-
-
-@pytest.mark.parametrize("line", ["\t", "source alone\t", "much too long " * 200 + "\tlang"])
-def test_a_dev_set_without_usable_pairs_is_refused(line: str, texts: Texts, tmp_path: Path) -> None:
-    texts.dev.write_text(f"{line}\n" * 3, "utf-8")
-    with pytest.raises(ModelError, match="no usable example in the dev set: of 3, "):
-        run(small_config(texts, "train.steps=5"), tmp_path / "run")
-    assert not RunFolder(tmp_path / "run").config.exists()
 
 
 def test_a_run_continues_at_another_learning_rate_with_its_moments(

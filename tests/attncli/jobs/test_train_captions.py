@@ -14,11 +14,9 @@ from safetensors.torch import load_file
 
 from attncli.caption import features as image_features
 from attncli.data import captions
-from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started, Stepped
 from models.core.errors import ModelError
 from models.engines.captioner import Captioner
-from models.networks.bundle import read
 from models.networks.image_encoder import SmallCnn
 from models.signals.images import open_image
 from tests.attncli.command_line import Attn
@@ -136,18 +134,6 @@ def test_missing_and_broken_images_are_counted_and_named(files: Files, tmp_path:
         run(wrong, tmp_path / "wrong")
 
 
-def test_captions_as_they_were_written(files: Files, tmp_path: Path) -> None:
-    run(small_config(files, *PATCHES, "train.steps=1"), tmp_path / "words")
-    plain = small_config(files, *PATCHES, "train.steps=1", "data.caption_style=plain")
-    run(plain, tmp_path / "plain")
-    texts = []
-    for name in ("words", "plain"):
-        bundle = read(tmp_path / name)
-        ids = bundle.tokenizer.encode_target("A red square .")
-        texts.append(bundle.tokenizer.pieces(ids))
-    assert "<0x41>" in texts[0] and "<0x41>" not in texts[1]  # no capital was ever seen
-
-
 def encoder_of(folder: Path) -> dict[str, torch.Tensor]:
     """Return the image network's weights in a bundle."""
     found = load_file(folder / "model.safetensors")
@@ -198,19 +184,3 @@ def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
         events = run(small_config(files, *PRETRAINED, *more), tmp_path / name)
         losses.append([event.nll for event in events if isinstance(event, Stepped)])
     assert losses[0] == pytest.approx(losses[1], rel=2e-3)
-
-
-def test_a_file_with_splits_is_also_the_dev_set(files: Files, tmp_path: Path) -> None:
-    images = [
-        {"filename": name, "split": split, "sentences": [{"raw": f"a {name.split('-')[0]} one"}]}
-        for split, path in (("train", files.train), ("val", files.dev))
-        for name in dict.fromkeys(row.split("\t")[0] for row in path.read_text().splitlines())
-    ]
-    path = tmp_path / "dataset.json"
-    path.write_text(json.dumps({"images": images}))
-    chosen = (*PATCHES, "train.steps=1", "train.precision=fp32")
-    config = small_config(files._replace(train=path, dev=None), *chosen)  # type: ignore[arg-type]
-    assert config.data.dev_captions == config.data.captions
-    started = run(config, tmp_path / "run")[0]
-    assert isinstance(started, Started) and (started.pairs, started.dev) == (22, 8)
-    assert settings([tmp_path / "run" / "config.toml"]) == config

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from attncli.jobs.installed import verify
-from attncli.jobs.train import dry_run
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -132,23 +131,3 @@ def test_a_mistake_in_the_data_leaves_a_folder_that_can_be_used(
         run(small_config(texts), tmp_path / "run")
     (tmp_path / "elsewhere").rename(texts.dev)
     run(small_config(texts), tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        (["model.attention.score=dot", "model.hidden=33"], "equal sizes"),
-        (["model.attention.heads=3"], "divide evenly"),
-        (["model.attention.read=hard", "train.attention.coverage=see"], "read 'soft'"),
-    ],
-)
-def test_what_makes_no_model_is_refused_before_any_file_is_read(
-    changes: list[str], said: str, tmp_path: Path
-) -> None:
-    nowhere = Texts(tmp_path / "no.tsv", tmp_path / "none.tsv")
-    config = small_config(nowhere, *changes, preset="rnnsearch-nano")
-    with pytest.raises(ModelError, match=said):
-        run(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-    with pytest.raises(ModelError, match=said):
-        dry_run(config, device="cpu", progress=lambda *progress: None)

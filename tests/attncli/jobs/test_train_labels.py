@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.classify.data import learn, set_aside
-from attncli.classify.table import LabelledText, read_labelled
-from attncli.data.grammar import split_tenses
+from attncli.classify.source import learn, set_aside
+from attncli.data.tables import LabelledText, read_labelled
 from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated, FinalModel, Started
 from attncli.training.settings.config import RunConfig
@@ -69,26 +68,6 @@ def test_labels_are_composed_and_those_of_earlier_models_are_found(tmp_path: Pat
     earlier = LabelTokenizer(vocabulary.files()["tokenizer.model"], ["cafe\u0301", "x"])
     assert earlier.encode_target("caf\u00e9") == earlier.encode_target("cafe\u0301") == [0]
     assert earlier.decode([0]) == "cafe\u0301"
-
-
-def test_rows_are_read_and_wrong_ones_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_text("x\tone two\tmore\n\n y \tthree\n", "utf-8")
-    assert read_labelled(path) == [("x", "one two"), ("y", "three")]
-    wrong = {"x y\n": "line 1 has no tab", "\tx\n": "line 1 has no label"}
-    wrong |= {"\n": "has no texts", "x\t\ny\t \n": "has no texts"}
-    for text, message in wrong.items():
-        path.write_text(text)
-        with pytest.raises(ModelError, match=message):
-            read_labelled(path)
-
-
-def test_sentences_of_the_grammar_are_labelled_with_their_tense() -> None:
-    parts = split_tenses(300, 50)
-    assert {tense for tense, _ in parts.train} == {"present", "past", "future", "modal"}
-    assert all(" will " in f" {text.lower()}" for tense, text in parts.train if tense == "future")
-    held = {text for _, text in (*parts.dev, *parts.test)}
-    assert len(held) == 100 and not held & {text for _, text in parts.train}
 
 
 def test_labels_that_cannot_be_meant_are_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from attncli.training.interfaces import Interrupted
 from attncli.training.log import read_log
 from attncli.training.settings import loggers
-from attncli.training.settings.loggers import LOGGERS, LoggedRun, numbers
+from attncli.training.settings.loggers import LOGGERS, LoggedRun
 from models.core.errors import ModelError
 from tests.attncli.training.small import Texts, after, assert_same, run, small_config
 
@@ -68,27 +68,6 @@ def test_a_missing_package_is_refused_before_any_work(
     with pytest.raises(ModelError, match="pip install .*" + name):
         run(small_config(texts, f"train.loggers={name}"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-def test_only_measurements_of_an_update_are_sent() -> None:
-    record = {"step": 5, "epoch": 1, "bleu": 3.5, "gained": True, "exact": None, "of": [1]}
-    assert numbers("dev", record) == {"dev/bleu": 3.5}
-    assert numbers("start", {"pairs": 60}) == {}
-
-
-@pytest.mark.parametrize("name", LOGGERS)
-def test_each_tracker_writes_into_the_run_folder_and_continues(
-    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    pytest.importorskip(name)
-    for variable in ("WANDB_MODE", "MLFLOW_TRACKING_URI"):
-        monkeypatch.delenv(variable, raising=False)
-    config = small_config(texts, f"train.loggers={name}")
-    folder = tmp_path / "run"
-    with pytest.raises(Interrupted):
-        run(config, folder, after(7))
-    run(config, folder)
-    assert (folder / {"mlflow": "mlflow.db"}.get(name, name)).exists()
 
 
 def test_every_tracker_has_a_class_and_an_extra() -> None:

@@ -11,12 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 from attncli.training import stepper
-from attncli.training.command_line import settings
-from attncli.training.fit import is_over, reopen
 from attncli.training.folder import RunFolder, read_config
-from attncli.training.interfaces import AlreadyFinished, Ended, FinalModel, Interrupted, Stepped
-from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.state import Counters, read_counters
+from attncli.training.interfaces import AlreadyFinished, Ended, Interrupted, Stepped
+from attncli.training.settings.config import RunConfig
+from attncli.training.state import read_counters
 from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
@@ -66,16 +64,6 @@ def test_an_interrupted_run_uses_the_time_that_is_left(
     assert counters and (counters.step, counters.elapsed) == (12, 72)
 
 
-def test_the_preset_does_not_end_a_run_with_a_time_limit(tmp_path: Path) -> None:
-    train = settings([], [], "demo", ["train.minutes=20"]).train
-    assert (train.schedule, train.steps, train.epochs, train.patience) == ("linear", 0, 0, 0)
-    explicit = settings([], [], "demo", ["train.minutes=20", "train.schedule=constant"]).train
-    assert explicit.schedule == "constant"
-    (tmp_path / "run.toml").write_text("[train]\nminutes = 20\nsteps = 7\n")
-    stored = settings([tmp_path / "run.toml"]).train
-    assert (stored.schedule, stored.steps, stored.minutes) == ("linear", 7, 20)
-
-
 def test_a_raised_limit_continues_as_a_run_with_that_limit(texts: Texts, tmp_path: Path) -> None:
     changes = ("train.average=0", "train.epochs=0", "train.patience=0")
     short, long = (small_config(texts, *changes, f"train.steps={n}") for n in (10, 15))
@@ -104,23 +92,6 @@ def test_another_rate_without_a_raised_limit_is_refused(texts: Texts, tmp_path: 
     assert read_config(RunFolder(folder)).train.lr == 0.5
 
 
-def test_an_average_that_was_kept_must_be_improved_on() -> None:
-    config = TrainConfig(steps=30, patience=3)
-    average = FinalModel("average of 3", 21.5, 20, "bleu")
-    counters = Counters(step=20, best=20.0, best_loss=1.0, best_step=10, ended="x", kept=average)
-    reopen(counters, replace(config, steps=20))
-    assert counters.kept == average  # its limit is reached
-    reopen(counters, config)
-    assert (counters.best, counters.best_loss, counters.best_step) == (21.5, None, 20)
-    assert not counters.ended and not counters.kept
-
-
-def test_a_run_that_stopped_early_continues_with_more_patience() -> None:
-    counters = Counters(step=20, waits=3, ended="no gain in 3 evaluations")
-    assert is_over(counters, TrainConfig(steps=90, patience=3))
-    assert not is_over(counters, TrainConfig(steps=90, patience=4))
-
-
 def test_a_run_continues_by_its_folder(texts: Texts, tmp_path: Path, attn: Attn) -> None:
     folder = str(tmp_path / "run")
     chosen = [part for setting in SMALL for part in ("-s", setting)]
@@ -131,18 +102,3 @@ def test_a_run_continues_by_its_folder(texts: Texts, tmp_path: Path, attn: Attn)
     assert counters and counters.step == 5
     assert "no dev set" not in said  # a part of the pairs was held out
     assert "without config.toml" in attn("train", tmp_path, status=1).err
-
-
-def test_a_run_without_a_dev_set_says_so_once(texts: Texts, tmp_path: Path, attn: Attn) -> None:
-    chosen = [part for setting in (*SMALL, "data.dev_share=0") for part in ("-s", setting)]
-    words = ["train", str(texts.train), "-o", str(tmp_path / "run"), *chosen]
-    said = attn(*words, "-s", "train.steps=1").err
-    assert "no dev set: nothing is scored" in said and "name one with --dev\n" in said
-    assert "no dev set" not in attn(*words, "-s", "train.steps=2").err
-
-
-def test_a_run_before_its_first_evaluation_says_so(tmp_path: Path, attn: Attn) -> None:
-    (tmp_path / "config.toml").touch()
-    assert "is a run that has no model yet" in attn("models", "show", tmp_path, status=1).err
-    file = str(tmp_path / "config.toml")
-    assert f"{file} is a file; expected a folder" in attn("models", "show", file, status=1).err

@@ -16,7 +16,6 @@ from attncli.data.grammar import generate
 from attncli.jobs.train import dry_run
 from attncli.training.command_line import settings
 from attncli.training.estimate import Estimate
-from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
     Interrupted,
@@ -126,11 +125,3 @@ def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: P
     assert choose_head(translator, [(source, target) for source, target in pairs]) == found
     run(small_config(texts, "train.steps=3", preset="rnnsearch-nano"), tmp_path / "one")
     assert read(tmp_path / "one").alignment == AlignConfig()
-
-
-def test_snapshots_that_no_checkpoint_names_are_removed(texts: Texts, tmp_path: Path) -> None:
-    config = small_config(texts, "train.average=2")
-    run(config, tmp_path / "run")
-    found = sorted(path.stem for path in (tmp_path / "run" / "snapshots").iterdir())
-    assert found == ["10", "14"]
-    assert RunFolder(tmp_path / "run").snapshot(10).exists()

@@ -6,7 +6,6 @@ import base64
 import html
 import io
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,17 +18,13 @@ from attncli.render.image_attention import (
     fault,
     figure,
     maps_as_text,
-    writer_of,
 )
 from attncli.render.image_maps import (
     DARK,
     AttentionMaps,
     highlighted,
-    mean_overlap,
-    smooth,
 )
 from attncli.terminal.messages import Screen
-from models.core.errors import ModelError
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ("dog", "<b>red</b>", "円", "sky")
@@ -59,16 +54,6 @@ def width(line: str) -> int:
     return sum(2 if letter == "円" else 1 for letter in line)
 
 
-def test_a_map_is_smooth_and_highest_where_the_word_looked() -> None:
-    large = smooth(MAPS[1], 64)
-    assert (large.min(), large.max()) == (0, 1)
-    row, column = np.unravel_index(large.argmax(), large.shape)
-    assert (int(row), int(column)) > (48, 48)
-    assert np.abs(np.diff(large, axis=0)).max() < 0.2  # no edges between cells
-    assert np.array_equal(smooth(MAPS[3], 64), np.ones((64, 64)))
-    assert np.array_equal(smooth(np.zeros((4, 4), np.float32), 8), np.zeros((8, 8)))
-
-
 def test_attended_cells_are_unchanged_and_the_rest_dark_and_grey() -> None:
     everywhere = np.asarray(highlighted(ATTENTION, 3, 32))
     assert np.array_equal(everywhere, PIXELS)
@@ -76,13 +61,6 @@ def test_attended_cells_are_unchanged_and_the_rest_dark_and_grey() -> None:
     assert np.array_equal(corner[0, 0], PIXELS[0, 0])
     far = corner[31, 31]
     assert far.max() == far.min() < DARK * 255
-
-
-def test_sameness_is_the_share_of_attention_that_stays() -> None:
-    assert mean_overlap(np.stack([MAPS[0]] * 5)) == pytest.approx(1)
-    assert mean_overlap(MAPS[:2]) == pytest.approx(0.5)
-    assert mean_overlap(MAPS[:3]) == pytest.approx(1 / 3)
-    assert mean_overlap(MAPS[:0]) == 0
 
 
 def test_hard_attention_is_drawn_by_its_largest_cell_and_stored_as_it_is() -> None:
@@ -106,18 +84,19 @@ def test_a_word_that_names_nothing_is_drawn_pale() -> None:
     assert screens[0].count(SHADES[-1]) > screens[1].count(SHADES[-1])
 
 
-def test_a_drawing_has_a_panel_for_each_word_the_scale_and_the_name_of_the_model() -> None:
-    named = ATTENTION._replace(model="photos")
-    root = ElementTree.fromstring(WRITERS[".svg"](named))
-    texts = [one.text or "" for one in root.iter(f"{SVG}text")]
-    assert {*WORDS, ATTENTION.caption, "weight 0"} < {*texts}
-    assert any(text.endswith("photos, hard argmax attention") for text in texts)
-    assert len([*root.iter(f"{SVG}image")]) == len(WORDS) + 1  # the image itself
-    content = WRITERS[".png"](named)
-    assert content == WRITERS[".png"](named) != WRITERS[".png"](ATTENTION)
-    shown = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), np.int16)
-    dark = (shown.max(2) < DARK * 256).mean()  # three words looked at a corner
-    assert dark > 3 * 0.6 * 224 * 224 / shown[..., 0].size
+def test_a_drawing_has_the_words_as_text_and_the_images_of_the_picture() -> None:
+    root = ElementTree.fromstring(WRITERS[".svg"](ATTENTION))
+    texts = [one.text for one in root.iter(f"{SVG}text")]
+    assert {*WORDS} < {*texts} and ATTENTION.caption in texts
+    sheet = drawn(ATTENTION)
+    assert sheet.size == (int(root.attrib["width"]), int(root.attrib["height"]))
+    images = [*root.iter(f"{SVG}image")]
+    assert len(images) == len(WORDS) + 2  # the image itself, and the scale
+    for one in images:
+        left, top, width, height = (int(one.attrib[name]) for name in ("x", "y", "width", "height"))
+        content = base64.b64decode(one.attrib["href"].partition(",")[2])
+        part = sheet.crop((left, top, left + width, top + height))
+        assert Image.open(io.BytesIO(content)).tobytes() == part.tobytes()
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 13])
@@ -138,11 +117,6 @@ def test_arrays_come_back_without_pickle() -> None:
     assert np.array_equal(found["gates"], GATES) and np.array_equal(found["entropy"], ENTROPY)
     assert tuple(found["words"]) == WORDS
     assert (str(found["read"]), str(found["name"])) == ("hard argmax", ATTENTION.name)
-
-
-def test_another_suffix_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"\.npz"):
-        writer_of(Path("x.txt"))
 
 
 def text_of(page: str) -> str:
@@ -179,20 +153,3 @@ def test_the_terminal_is_never_too_narrow(columns: int, colours: int) -> None:
     assert ("\x1b[" in drawn) == bool(colours)
     assert ("\x1b[38;2;" in drawn) == (colours > 256)
     assert "円" in drawn
-
-
-def test_shades_are_dark_where_the_word_looked() -> None:
-    attention = ATTENTION._replace(
-        words=("corner",), maps=MAPS[:1], gates=None, entropy=ENTROPY[:1]
-    )
-    lines = maps_as_text(attention, Screen(32)).splitlines()
-    assert lines[0].startswith(SHADES[-1]) and set(lines[-4]) <= {" "}
-    assert [line.strip() for line in lines[-3:-1]] == ["corner", "H 0.00"]
-
-
-def test_the_256_colours_are_near_the_24_bit_ones() -> None:
-    flat = ATTENTION._replace(
-        image=Image.new("RGB", (8, 8), (255, 0, 102)), maps=MAPS[3:], words=("x",)
-    )
-    assert "38;5;198" in maps_as_text(flat, Screen(40, 256))  # 16 + 36 * 5 + 6 * 0 + 2
-    assert "48;2;255;0;102" in maps_as_text(flat, Screen(40, 1 << 24))

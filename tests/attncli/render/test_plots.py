@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from attncli.render.comparison import draw_comparison
-from attncli.render.plots import Bar, Curve, bleu_by_length, confusion_matrices, curves
+from attncli.render.plots import curves
 from attncli.scoring.comparison import RunScores
 from attncli.scoring.score import MetricScore
-from attncli.scoring.sequences import score_labels
 
 HISTORY: list[dict[str, Any]] = [
     {"event": "start", "parameters": 10},
@@ -32,38 +30,10 @@ def test_curves_show_loss_score_and_the_best(tmp_path: Path) -> None:
     assert all(f">{text}</text>" in drawn for text in texts)
 
 
-def test_a_confusion_matrix_of_many_labels_is_no_larger(tmp_path: Path) -> None:
-    sides = []
-    for count in (60, 400):
-        names = [f"class {n}" for n in range(count)]
-        scores = score_labels([names[0], *names[:-1]], names)
-        confusion_matrices(tmp_path / "x.svg", [("model", scores)])
-        drawn = (tmp_path / "x.svg").read_text("utf-8")
-        sides.append(drawn.partition('width="')[2].partition("pt")[0])
-        assert 50 < drawn.count(">class ") <= 120
-    assert sides[0] == sides[1]
-
-
 @pytest.mark.parametrize("kinds", [(), ("train",), ("dev",)])
 def test_curves_of_a_run_that_has_only_some_records(kinds: tuple[str, ...], tmp_path: Path) -> None:
     curves(tmp_path / "x.png", [record for record in HISTORY if record["event"] in kinds])
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_dev_scores_without_a_loss_or_without_bleu(tmp_path: Path) -> None:
-    pictures = []
-    for missing in ("", "bleu", "loss"):
-        curves(tmp_path / "x.png", [{**record, missing: None} for record in HISTORY])
-        pictures.append((tmp_path / "x.png").read_bytes())
-    assert len(set(pictures)) == 3  # a curve is missing in the second and in the third
-
-
-def test_no_window_is_opened_and_pyplot_stays_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
-    bleu_by_length(tmp_path / "x.png", [Curve("a", [3, 8], [40, 30])], [Bar(0.5, 5.5, 7)])
-    assert "matplotlib.pyplot" not in sys.modules
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,6 @@ def test_equal_scores_of_all_seeds_measure_no_noise() -> None:
     assert said.endswith("Best: dot. Equal: also dot.") and "0.00" not in said
 
 
-def test_a_small_margin_is_not_shown_as_zero() -> None:
-    assert "--seeds 2" in verdict([row("dot", 1, 30.0), row("none", 1, 3.0)])
-    said = verdict([row("dot", 1, 30.0), row("dot", 2, 30.0001), row("none", 1, 20.0)])
-    assert "is 7e-05 (1 degree of" in said and "differ by less than 0.0009 do not" in said
-
-
 def test_a_row_is_read_as_it_was_stored() -> None:
     scores = (MetricScore("cider", 0.5), MetricScore("bleu4", 20.0))
     own = RunScores("hard", 2, scores, scores, 5.0, 8.5, 100, 10, 50.0, 2.0, "hard")

@@ -15,11 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from attncli.shell import app, completion
+from attncli.shell import app
 from attncli.terminal import console
-from attncli.training.settings.config import TrainConfig
 from models.core.errors import ModelError
-from models.core.settings import fields_of
 from tests.attncli.command_line import Attn
 from tests.forks import Program
 
@@ -113,16 +111,6 @@ def test_values_are_completed(words: str, expected: list[str]) -> None:
     assert program(**environment)[1].split() == expected
 
 
-def test_settings_are_completed_by_name_with_their_docs() -> None:
-    found = dict(completion.settings("train.s"))
-    assert list(found) == [name for name in found if name.startswith("train.s")] and len(found) > 5
-    assert found["train.steps="] == fields_of(TrainConfig)["steps"].metadata["doc"]
-    assert completion.settings("no.such") == []
-    assert all(
-        equals for _, equals, _ in (name.partition("=") for name, _ in completion.settings(""))
-    )
-
-
 @pytest.mark.parametrize(
     "arguments, expected",
     [
@@ -139,12 +127,6 @@ def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected:
     assert (status, out) == (2, "")
     [line] = said.splitlines()
     assert line.startswith("attn: ") and expected in line
-
-
-def test_a_number_out_of_range_is_one_line_and_1(attn: Attn) -> None:
-    for words in (["translate", "--threads", "-1", "a"], ["translate", "--beam", "0", "a"]):
-        [line] = attn(*words, status=1).err.splitlines()
-        assert line.startswith("attn: ")
 
 
 def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

@@ -58,10 +58,3 @@ def test_a_coverage_penalty_lowers_what_it_penalises(kind: str) -> None:
         return float(((1 - real.sum(1)) * BATCH.source_mask).square().sum().detach())
 
     assert uncovered(5.0) < 0.9 * uncovered(0.0)
-
-
-def test_the_baseline_decays_once_per_update() -> None:
-    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
-    state.counters.baseline = 7.0
-    step = stepper.train_on(UPDATE, 0.0)
-    assert state.counters.baseline == pytest.approx(0.9 * 7 - 0.1 * step.nll, rel=1e-5)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +22,11 @@ from attncli.training.interfaces import (
     Evaluated,
     FinalModel,
     Interrupted,
-    Report,
 )
 from attncli.training.retention import Tensors
 from attncli.training.run import Run
-from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import parse_corpus
-from attncli.training.settings.schedule import done_share, learning_rate
 from attncli.training.state import finished_run
 from attncli.translate import replay
 from models.core.errors import DamagedError, ModelError
@@ -102,26 +98,6 @@ def test_updates_are_bounded_with_a_replay_set_and_passes_without(examples: int)
     assert 128 <= few["batch_tokens"] <= 1024
     passes = fine_tuning(examples, 0.0001, (), has_replay=False)
     assert passes["steps"] == 0 and LEAST <= passes["epochs"] <= MOST
-
-
-@pytest.mark.parametrize("change", ["model.dropout=0.2", "train.attention.peaked=0.1"])
-def test_another_stage_of_training_has_the_settings_of_the_models_own(
-    start: Path, own: Texts, change: str
-) -> None:
-    found = config_of(start, own, change).train
-    assert found.lr > 0.0001 and found.metric == "auto" and found.epochs == TrainConfig().epochs
-
-
-def test_the_rate_falls_to_0_over_the_epochs() -> None:
-    config = TrainConfig(schedule="linear", epochs=4, warmup=2, lr=1.0)
-    rates = [
-        learning_rate(step, 0, config, done_share(0, (step - 1) / 5, config))
-        for step in range(1, 22)
-    ]
-    assert rates[0] == 0.5 and rates[1] == 0.95 and rates[-1] == 0
-    assert all(later < earlier for earlier, later in pairwise(rates[1:]))
-    timed = replace(config, minutes=1)
-    assert done_share(15, 2, timed) == 0.5 and done_share(45, 2, timed) == 0.75
 
 
 def test_half_of_the_tokens_is_of_the_replay_set(start: Path, own: Texts, tmp_path: Path) -> None:

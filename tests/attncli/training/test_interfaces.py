@@ -14,7 +14,7 @@ import torch
 from attncli.data import tokens
 from attncli.data.examples import Side, Table, epoch_plan
 from attncli.data.tokens import read_pairs, write_pairs
-from attncli.training.prepared import sampled_lines, size_for
+from attncli.training.prepared import sampled_lines
 from models.text.tokenizer import END, PAD, START
 
 
@@ -98,21 +98,6 @@ def test_an_epoch_has_every_pair_once_within_the_budget(
         assert max(batch.source.numel(), batch.target_out.numel()) <= 256
 
 
-def test_batches_are_of_like_length_and_in_no_order_of_length(some: Table) -> None:
-    batches = plan(some, tokens=512)
-    longer = np.maximum(*some.lengths)
-    padded = sum(len(batch) * max(longer[batch]) for batch in batches)
-    assert longer.sum() / padded > 0.9
-    longest = [max(longer[batch]) for batch in batches]
-    assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.5
-
-
-def test_a_pair_longer_than_the_budget_is_a_batch_of_its_own() -> None:
-    pairs = corpus([(5, 5), (400, 3), (5, 5)])
-    batches = plan(pairs, tokens=100)
-    assert [1] in batches and sorted(sum(batches, [])) == [0, 1, 2]
-
-
 def test_a_gathered_batch_is_padded_and_shifted() -> None:
     pairs = corpus([(3, 2), (1, 4)])
     batch = pairs.batch(np.array([1, 0]))
@@ -142,14 +127,6 @@ def test_ids_come_back_whatever_their_width(
     assert target == [[5, END], [7, 8, last, END], [5, END]]
 
 
-def test_a_corpus_that_was_cut_off_is_noticed(tmp_path: Path) -> None:
-    write_pairs([("4 5 6", "7")], Numbers(100), tmp_path, max_length=9)  # type: ignore[arg-type]
-    ids = tmp_path / "source.ids"
-    ids.write_bytes(ids.read_bytes()[:-2])
-    with pytest.raises(ValueError, match="source.ids"):
-        read_pairs(tmp_path)
-
-
 def test_a_sample_is_drawn_from_the_whole_corpus() -> None:
     pairs = [(f"{n}", f"-{n}") for n in range(1000)]
     source, target, total = sampled_lines(pairs, 100, seed=1)
@@ -159,8 +136,3 @@ def test_a_sample_is_drawn_from_the_whole_corpus() -> None:
     assert sampled_lines(pairs, 100, seed=1)[0] == source != sampled_lines(pairs, 100, seed=2)[0]
     assert sampled_lines(pairs, 2000, seed=1)[0] == [str(n) for n in range(1000)]
     assert sampled_lines([], 100, seed=1) == ([], [], 0)
-
-
-def test_the_vocabulary_grows_with_the_text_within_bounds() -> None:
-    sizes = [size_for(7 * count) for count in (1, 1000, 100_000, 10**9)]
-    assert sizes[0] == 400 < sizes[1] < sizes[2] < sizes[3] == 32_000

@@ -14,6 +14,9 @@ from tests.attncli.training.small import write_texts
 NANO = "train train.tsv -p transformer-nano"
 LABELS = "train --labels labels.tsv -p bilstm-attention-nano"
 CAPTIONER = "-p show-attend-tell-soft-nano"
+RNN = "train train.tsv -p rnnsearch-nano"
+CAPTIONS = f"train --images . --captions labels.tsv {CAPTIONER}"
+SPOKEN = "train --audio . --transcripts labels.tsv -p listen-attend-spell-nano"
 COMPARE = "models compare"
 MISTAKES = {  # command: what the line has
     # names and values of settings
@@ -33,6 +36,13 @@ MISTAKES = {  # command: what the line has
     "train -s start_from=x": "start_from given with -s",
     f"{NANO} -s train.schedule=linear -s train.epochs=0": "expected train.minutes, train.steps or",
     f"{NANO} -s train.loggers=nothing": "tensorboard",
+    f"{NANO} -s train.freeze=encodr": "unknown part of the model 'encodr'",
+    f"{RNN} -s model.attention.score=dot -s model.hidden=33": "equal sizes",
+    f"{RNN} -s model.attention.heads=3": "divide evenly",
+    f"{RNN} -s model.attention.read=hard -s train.attention.coverage=see": "read 'soft'",
+    "train -s data.demo_size=900000": "expected at most 9020",
+    f"{CAPTIONS} -s data.regions=x -s train.attention.regions=0": "one of data.regions and train",
+    f"{SPOKEN} -s data.augment.join=3-1": "a range such as 1-6",
     # settings that change nothing in the run
     f"{NANO} -s data.replay=0.5": "data.replay has no effect without languages",
     f"{NANO} -s data.temperature=2": "data.temperature has no effect without languages",
@@ -83,7 +93,11 @@ MISTAKES = {  # command: what the line has
         )
         for kinds in ("kind=char", "target_kind=bpe")
     },
+    "align train train.tsv --start-from everyday --languages en-ro": "no language 'ro'",
     # labels and rows
+    "train --labels empty.tsv -p bilstm-attention-nano": "has no texts",
+    "train --labels short.toml -p bilstm-attention-nano": "line 1 has no tab",
+    "train --labels unnamed.tsv -p bilstm-attention-nano": "line 1 has no label",
     f"{LABELS} -s train.metric=bleu": "accuracy, macro_f1 or loss",
     f"{NANO} -s train.metric=accuracy": "metric accuracy for preset",
     f"{LABELS} -s train.attention.coverage=see": "train.attention.coverage for preset",
@@ -137,6 +151,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_rows(tmp_path)
     contents = {
         "short.tsv": b"source\tdraft\ttarget\na\tb\n",
+        "short.toml": b"x y\n",
+        "empty.tsv": b"\n",
+        "unnamed.tsv": b"\tx\n",
         "damaged.toml": b"[train\n",
         "latin.toml": b"\xff",
         "number.toml": b"train = 3",

@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 
 from attncli.data.mixture import Mixture
-from attncli.training.command_line import settings, with_languages
+from attncli.training.command_line import settings
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Evaluated, Started
 from attncli.training.log import read_log
-from attncli.training.settings.corpora import CorpusConfig, parse_corpus
-from attncli.translate.dev import DevDirections, DevTexts
-from attncli.translate.settings import TextData
+from attncli.training.settings.corpora import parse_corpus
 from models import load_translator
 from models.core.errors import ModelError
-from models.core.use_config import TokenizerConfig
 from tests.attncli.training.kinds import VARIED, write_corpus
 from tests.attncli.training.kinds import of_corpora as config_of
 from tests.attncli.training.small import SMALL, load, run
@@ -43,16 +40,6 @@ def test_the_languages_and_directions_are_stored_with_the_model(trained: Path) -
     ]
 
 
-def test_some_sources_of_several_directions_keep_their_direction() -> None:
-    one = DevTexts(["a", "b", "c"], [["A"], ["B"], ["C"]], to="de")
-    two = DevTexts(["d", "e"], [["D"], ["E"]], to="fr")
-    some = DevDirections.of([one, two]).some([0, 2, 4])
-    assert [(part.sources, part.references, part.to) for part in some.parts] == [
-        (["a", "c"], [["A"], ["C"]], "de"),
-        (["e"], [["E"]], "fr"),
-    ]
-
-
 def test_dev_scores_are_logged_by_direction_and_their_mean_counts(trained: Path) -> None:
     records = [r for r in read_log(RunFolder(trained).log) if "gained" in r]
     assert records
@@ -67,15 +54,6 @@ def test_pairs_of_all_directions_are_counted_and_named(tmp_path: Path) -> None:
     assert isinstance(started, Started)
     assert started.pairs == 132 and "en-de 60 pairs" in started.remarks[0]
     assert any(isinstance(event, Evaluated) and event.scores.directions for event in events)
-
-
-def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:
-    config = config_of(tmp_path, "train.steps=2")
-    run(config, tmp_path / "run")
-    turned = [parse_corpus(f"de-en={config.data.corpora[0].files[0]}"), config.data.corpora[1]]
-    other = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=turned)
-    with pytest.raises(ModelError, match="another run"):
-        run(other, tmp_path / "run")
 
 
 def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
@@ -103,13 +81,6 @@ def test_training_can_begin_with_a_multilingual_model(trained: Path, tmp_path: P
         settings([], corpora=swedish, start=trained)
 
 
-def test_plain_files_with_a_multilingual_initial_model_are_refused(trained: Path) -> None:
-    with pytest.raises(
-        ModelError, match="add --from de --to en, or give files as --corpus de-en=FILE"
-    ):
-        settings([Path("a.en"), Path("a.de")], start=trained)
-
-
 def test_back_translated_sources_begin_with_their_token(tmp_path: Path) -> None:
     corpora = [
         parse_corpus(f"en-de={write_corpus(tmp_path, 'en', 'de', 60)}"),
@@ -123,35 +94,3 @@ def test_back_translated_sources_begin_with_their_token(tmp_path: Path) -> None:
     assert pieces[0][0] == "<2de>" and pieces[0][1] != "<bt>"
     assert pieces[1][:2] == ["<2de>", "<bt>"]
     assert prepared.examples.count == 129  # the tagged corpus is used in one direction
-
-
-def test_methods_apply_to_a_single_direction_too(tmp_path: Path) -> None:
-    file = write_corpus(tmp_path, "en", "de", 60)
-    varied = [change for change in VARIED if "temperature" not in change]
-    plain, other = (
-        settings([Path(file)], [], "transformer-nano", [*SMALL, "train.steps=3", *changes])
-        for changes in ((), varied)
-    )
-    run(plain, tmp_path / "plain")
-    run(other, tmp_path / "other")
-    first, second = ((tmp_path / name / "model.safetensors") for name in ("plain", "other"))
-    assert first.read_bytes() != second.read_bytes()
-    assert load_translator(tmp_path / "other").languages == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("en-de=a.tsv", CorpusConfig("en-de", ("a.tsv",))),
-        ("en-to-de=a.en,a.de", CorpusConfig("en-de", ("a.en", "a.de"), both=False)),
-        ("pt_BR-en=a=b.tsv", CorpusConfig("pt_BR-en", ("a=b.tsv",))),
-    ],
-)
-def test_corpora_on_the_command_line(text: str, expected: CorpusConfig) -> None:
-    assert parse_corpus(text) == expected
-
-
-def test_an_initial_model_keeps_the_order_of_its_languages() -> None:
-    stored = TokenizerConfig(languages=("en", "de", "fr"), directions=("en-de",))
-    data = TextData(corpora=(CorpusConfig("de-en", ("a.tsv",)),))
-    assert with_languages(stored, data, "model").languages == stored.languages

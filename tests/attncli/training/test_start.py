@@ -135,15 +135,6 @@ def test_the_model_to_begin_with_may_move_but_not_change(
         run(config, moved)
 
 
-def test_a_bundle_alone_continues_by_a_preset_of_its_family(begun: Path, tmp_path: Path) -> None:
-    alone = Path(shutil.copytree(begun, tmp_path / "alone"))
-    for content in ("preset = 'gone'", "[damaged"):
-        (alone / "config.toml").write_text(content, "utf-8")
-        assert settings([Path("a"), Path("b")], start=alone).preset == "rnnsearch-small"
-    (alone / "config.toml").unlink()
-    assert settings([Path("a"), Path("b")], start=alone).model == read(begun).model.config
-
-
 def test_a_captioner_continues_with_what_its_image_network_learned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

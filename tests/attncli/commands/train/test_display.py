@@ -21,15 +21,3 @@ def test_a_run_begins_without_the_score_of_the_one_before(monkeypatch: pytest.Mo
         display.take(event)
     first, second = notes[:2]
     assert "BLEU 33.00" in first and "BLEU" not in second
-
-
-def test_time_left_is_that_of_the_limit_that_ends_the_run_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Display, "begin", lambda self, label, total: None)
-    shown: list[float] = []
-    for minutes, epochs, steps in ((0, 0, 0), (60, 0, 0), (60, 4, 0), (0, 0, 100)):
-        display = Display(TrainConfig(minutes=minutes, epochs=epochs, steps=steps))
-        display.advance = lambda done, note="": shown.append(done)
-        display.take(Stepped(30, 1, 0.5, 2.0, 2.0, 0.1, 1.0, None, 10, 1.0, elapsed=360.0))
-    assert shown == pytest.approx([0, 0.1, 0.375, 0.3])

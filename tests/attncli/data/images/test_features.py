@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from attncli.data.image_features import FeatureCache, RowKind, cache_folder
+from attncli.data.image_features import FeatureCache, RowKind
 from attncli.data.named_files import content_hash
 from models.core.errors import ModelError
 
@@ -69,15 +68,3 @@ def test_a_cache_of_other_rows_or_a_damaged_one_is_refused(tmp_path: Path) -> No
     (tmp_path / "about.json").write_text("[]")
     with pytest.raises(ModelError, match="damaged"):
         FeatureCache(tmp_path, KIND)
-
-
-def test_the_folder_of_caches_follows_the_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
-    assert cache_folder() == tmp_path
-    monkeypatch.delenv("ATTN_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "attn"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert str(cache_folder()).startswith(os.path.expanduser("~"))

@@ -13,7 +13,6 @@ from PIL import Image
 from attncli.data.named_files import is_alone, named_images, open_images
 from models.core.errors import InputError, ModelError
 from models.signals.images import open_image
-from tests.attncli.command_line import Attn
 
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"  # the beginning of a file
 
@@ -40,17 +39,6 @@ def test_a_tar_file_stands_for_its_images_and_one_of_them_is_named(archive: Path
     assert not is_alone([str(archive)])
     [[missing]] = named_images([f"{archive}/no.png"])
     assert missing.fault == f"no file {archive}/no.png"
-
-
-def test_captions_of_a_tar_file_are_those_of_its_files(
-    archive: Path, photos: Path, soft_captioner: Path, attn: Attn
-) -> None:
-    task = ["caption", "-m", soft_captioner]
-    of_files = attn(*task, "-r", photos).out.replace(f"{photos}/", f"{archive}/all/")
-    assert sorted(attn(*task, archive).out.splitlines()) == sorted(of_files.splitlines())
-    [name] = (line.split("\t")[0] for line in of_files.splitlines() if "/a.png" in line)
-    assert attn(*task, name).out and "no file" in attn(*task, f"{archive}/no.png", status=1).err
-    attn(*task, "--sidecar", archive, status=2)
 
 
 def test_a_damaged_tar_file_is_one_fault(tmp_path: Path) -> None:
@@ -144,11 +132,3 @@ def test_what_holds_no_images_is_refused(kind: str, tmp_path: Path) -> None:
         path.mkdir()
     with pytest.raises(ModelError, match="images .*(cannot be read as images|holds no file)"):
         open_images(path)
-
-
-def test_an_image_that_went_away_is_named(tmp_path: Path) -> None:
-    place = open_images(folder(tmp_path, FILES)).find("a.jpg")
-    assert place is not None
-    (tmp_path / "a.jpg").unlink()
-    with pytest.raises(ModelError, match="cannot read .*a.jpg"):
-        place.read()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from attncli.data.alignments import (
@@ -14,7 +13,6 @@ from attncli.data.alignments import (
     read_links,
     token_links,
 )
-from attncli.data.examples import target_weights
 from models.core.errors import ModelError
 from models.text.tokenizer import Tokenizer
 from models.text.units import units
@@ -85,12 +83,6 @@ def test_marian_hard_and_soft_the_end_marks_left_out(tmp_path: Path) -> None:
     assert soft[0].links == {(1, 0), (0, 1)}
 
 
-def test_links_are_read_with_what_they_count_from(tmp_path: Path) -> None:
-    panels, note = read_external_alignments(write(tmp_path / "view", "1-1\n1-2\n"), LENGTHS)
-    assert [panel.links for panel in panels] == [{(0, 0)}, {(0, 1)}]
-    assert note.startswith("counts from 1")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -124,13 +116,6 @@ def test_linked_words_link_all_their_tokens_but_no_marks(tiny_tokenizer: Tokeniz
     assert sorted(links.tolist()) == (left @ right.T).nonzero().tolist()
     stop = tiny_tokenizer.pieces(target).index(".")
     assert stop not in links[:, 1]
-
-
-def test_linked_tokens_share_a_row() -> None:
-    links = [np.array([[0, 1], [2, 1], [2, 0]]), np.zeros((0, 2), np.int64)]
-    table = target_weights(links, (3, 3))
-    assert table[0].tolist() == [[0, 0, 1], [0.5, 0, 0.5], [0, 0, 0]]
-    assert not table[1].any()
 
 
 def test_a_cell_is_linked_to_all_tokens_of_its_word(tiny_tokenizer: Tokenizer) -> None:

@@ -167,15 +167,6 @@ def test_a_table_may_have_different_numbers_of_references(tmp_path: Path) -> Non
     assert reference_columns(pairs) == [["A", "B"], [None, "BB"], [None, "BBB"]]
 
 
-def test_a_licence_of_tatoeba_is_no_reference(tmp_path: Path) -> None:
-    licence = "CC-BY 2.0 (France) Attribution: tatoeba.org #2877272 (CM) & #8597805 (Roujin)"
-    table = write(tmp_path / "deu.txt", f"Go.\tGeh.\t{licence}\n{licence}\t{licence}\n")
-    assert list(read_pairs([table])) == [
-        CorpusPair("Go.", ("Geh.",)),
-        CorpusPair(licence, (licence,)),
-    ]
-
-
 def test_a_fingerprint_is_of_content_and_columns(tmp_path: Path) -> None:
     source, target = write(tmp_path / "en", "a\nb\n"), write(tmp_path / "de", "A\nB\n")
     packed = write(tmp_path / "packed", gzip.compress(b"a\nb\n"))

@@ -9,7 +9,7 @@ import pytest
 from attncli.classify.table import LabelledText, check_order, read_labelled
 from attncli.data import tables
 from attncli.data.corpus import read_pairs
-from attncli.data.tables import read_glossary
+from attncli.data.tables import read_glossary, read_labelled
 from models.core.errors import InputError, ModelError
 
 
@@ -86,11 +86,3 @@ def test_a_column_of_numbers_is_refused_or_reported(
     assert "column 1 of b.tsv has numbers alone" in capfd.readouterr().err
     sums = table(tmp_path / "c.tsv", *((f"{n} + 1", str(n + 1)) for n in range(5)))
     assert len(list(read_pairs([sums]))) == 5 and not capfd.readouterr().err
-
-
-def test_many_labels_of_few_texts_are_exchanged_columns_only_if_they_are_longer() -> None:
-    """The next item of a sequence is a label, and there are as many as items."""
-    items = [LabelledText(f"item{n}", f"item{n % 9}") for n in range(90)]
-    check_order(items, "x.tsv")
-    with pytest.raises(InputError, match="exchange the columns"):
-        check_order([row._replace(label=f"the {row.label}") for row in items], "x.tsv")

@@ -59,17 +59,6 @@ def test_no_line_is_wider_than_the_screen(columns: int, texts: tuple[str, str]) 
         assert max(map(width, lines)) <= columns
 
 
-def test_every_source_word_is_there_however_narrow_the_screen() -> None:
-    words = [f"word{number}" for number in range(40)]
-    drawn = heat_maps(pair(" ".join(words), "a b c"), Screen(30))
-    assert re.findall(r"word\d+", drawn) == words
-
-
-def test_cells_stand_in_columns_beside_wide_letters() -> None:
-    drawn = heat_maps(pair("a b c", "犬 house été"), Screen(60)).splitlines()[2:5]
-    assert {width(line[: line.index("[")]) for line in drawn} == {6, 11, 16}
-
-
 def test_right_to_left_words_are_isolated() -> None:
     [line] = [row for row in heat_maps(pair("a", "שלום"), Screen(60)).splitlines() if "[" in row]
     assert line == "\u200e\u2068שלום\u2069 [ 75]"
@@ -85,12 +74,6 @@ def test_colour_only_where_it_is_wanted() -> None:
 def test_words_cannot_steer_the_terminal() -> None:
     drawn = heat_maps(AlignedPair(1, ("a\x1b[31m",), ("\u202eb",), (Panel("", frozenset()),)))
     assert "\x1b" not in drawn and "\u202e" not in drawn
-
-
-def test_empty_sides_and_notes() -> None:
-    assert heat_maps(AlignedPair(7, (), ("a",), (Panel("", frozenset()),), note="none")) == (
-        "7  none\n\n"
-    )
 
 
 def test_widths_of_text() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from attncli.render.alignment import shade
 from attncli.render.figures import undrawable
 from attncli.render.weighted_text import written
 from attncli.task.panels import WeightedText, WeightRow
@@ -15,25 +13,6 @@ from attncli.task.panels import WeightedText, WeightRow
 ONE = WeightedText(3, ("play", "<jazz>", "&"), (WeightRow("", (0.2, 0.4, 0.0)),), "music (98 %)")
 HEADS = ONE._replace(rows=(WeightRow("head 1", (1.0, 0, 0)), WeightRow("head 2", (0, 0, 1.0))))
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def test_a_word_that_does_not_fit_begins_a_new_line() -> None:
-    text = WeightedText(1, ("WORD",) * 40, (WeightRow("", (1.0,) * 40),))
-    root = ElementTree.fromstring(written([text], "svg"))
-    _, _, right, bottom = map(float, root.attrib["viewBox"].split())
-    _, *words = root.iter(f"{SVG}text")
-    found = [(float(one.attrib["x"]), float(one.attrib["y"])) for one in words]
-    lines = sorted({y for _, y in found})
-    assert len(found) == 40 and found == sorted(found, key=lambda one: (one[1], one[0]))
-    assert 1 < len(lines) < 6 and len({x for x, _ in found}) < 40
-    assert all(0 <= x < right and 0 < y < bottom for x, y in found)
-
-
-def test_the_heaviest_word_has_the_darkest_colour() -> None:
-    expected = [shade(part).code for part in (0.5, 1.0, 0.0)]
-    assert re.findall(r"background: (#\w+); color", written([ONE], "html").decode()) == expected
-    drawn = written([ONE], "svg").decode()
-    assert [drawn.count(f"fill: {code}") for code in expected[:2]] == [1, 1]
 
 
 def test_an_svg_is_well_formed_and_holds_the_words_in_order() -> None:

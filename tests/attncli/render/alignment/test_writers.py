@@ -61,40 +61,12 @@ def test_arrays_are_read_by_numpy() -> None:
     assert float(found["score_1"]) == -1.5
 
 
-def test_arrays_have_every_model_and_are_accepted_where_they_can_be_written() -> None:
-    both = PAIR._replace(panels=(OURS, OURS._replace(weights=1 - WEIGHTS)))
-    found = numpy.load(io.BytesIO(written([both], "npz")), allow_pickle=False)
-    numpy.testing.assert_array_equal(found["weights_1_2"], 1 - WEIGHTS)
-    assert format_of(Path("w.npz"), pictures=True, arrays=True) == "npz"
-    with pytest.raises(ModelError, match="picture w.npz"):
-        format_of(Path("w.npz"), pictures=True)
-
-
 def test_svg_is_xml_with_text_that_can_be_selected() -> None:
     root = ElementTree.fromstring(written([PAIR, EMPTY], "svg"))
     texts = [element.text for element in root.iter() if element.tag.endswith("text")]
     assert {"der", "</script>&", "the", "שלום", "犬"} <= set(texts)
     drawn = written([PAIR, EMPTY], "svg").decode()
     assert drawn.count(f"stroke: {LINK}") == len(LINKS) + 1 and "http://matplotlib" not in drawn
-
-
-def test_a_picture_states_what_it_shows_and_frames_no_empty_cell() -> None:
-    shown = OURS._replace(shown="toy, layer 1, head 2", links=LINKS | {(1, 2)})  # weight 0
-    drawn = written([PAIR._replace(panels=(shown,))], "svg").decode()
-    texts = set(re.findall(r">([^<]+)</text>", drawn))
-    assert {"toy, layer 1, head 2", "100 %", "linked"} <= texts
-    assert drawn.count(f"stroke: {LINK}") == len(LINKS) + 1  # one in the key
-    assert "[  ·]" not in heat_maps(PAIR._replace(panels=(shown,)))
-    assert "toy, layer 1, head 2" in written([PAIR._replace(panels=(shown,))], "html").decode()
-
-
-def test_the_name_of_a_map_is_above_its_words() -> None:
-    panels = (OURS._replace(shown="dot, seed 1"), OURS._replace(shown="dot, seed 2"))
-    drawn = written([PAIR._replace(panels=panels)], "svg").decode()
-    names = re.findall(r' y="([\d.]+)"[^>]*>dot, seed \d</text>', drawn)
-    words = re.findall(r' y="([\d.]+)"[^>]*>der</text>', drawn)
-    assert len(names) == len(words) == 2
-    assert max(map(float, names)) < min(map(float, words))
 
 
 def test_svg_survives_what_xml_cannot_hold() -> None:

@@ -52,14 +52,6 @@ def test_what_a_file_counts_from_is_asked_for_where_it_is_not_sure(
     assert " 0.00" in attn(*task, "--gold-index", "1", texts).out
 
 
-def test_bad_links_are_an_error(tmp_path: Path, attn: Attn) -> None:
-    gold = write(tmp_path / "gold", "0-0\n\n0-0\n")
-    found = write(tmp_path / "found", "0-0 2-2 5-0\n\n0-0\n")
-    task = [*TASK, "--gold", gold, "--hypotheses", found, write(tmp_path / "texts", TEXTS)]
-    [line] = attn(*task, status=1).err.splitlines()
-    assert "line 1: 2-2 has target word 2 of 2" in line
-
-
 def test_a_model_is_scored_by_its_own_links(
     tmp_path: Path,
     attn: Attn,

@@ -8,10 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from attncli.data.corpus import pair_of
 from attncli.data.grammar import Pair
-from attncli.faithful.result import Line
-from attncli.options.line_streams import numbers
 from models.alignment import AlignConfig, align, head_weights
 from models.engines.translator import Translator
 from tests.attncli.command_line import Attn
@@ -109,18 +106,6 @@ def test_every_head_is_in_the_arrays_and_the_page(
     assert '"shape":[1,4]' in page.read_text("utf-8")
 
 
-def test_heat_maps_and_a_choice_of_pairs(
-    attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path
-) -> None:
-    ran = attn("align", "-m", tiny_bundle, "--show", "-s", "picture.lines=2,4-5", *texts)
-    assert [line for line in ran.out.splitlines() if line.isdigit()] == ["2", "4", "5"]
-    links = tmp_path / "links.txt"
-    attn("align", "-m", tiny_bundle, "--show", "-o", links, *texts)
-    assert len(links.read_text("utf-8").splitlines()) == 6
-    none = ["--picture", tmp_path / "x.html", "-s", "picture.lines=99"]
-    assert "shows nothing" in attn("align", "-m", tiny_bundle, *none, *texts).err
-
-
 def test_other_programs_are_drawn_beside_ours_and_alone(
     attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path
 ) -> None:
@@ -142,13 +127,3 @@ def test_other_programs_are_drawn_beside_ours_and_alone(
     short.write_text("0-0\n", "utf-8")
     [line] = attn("align", "--hypotheses", short, *texts, status=1).err.splitlines()
     assert "1 sentence pair;" in line
-
-
-def test_pairs_of_lines() -> None:
-    assert pair_of(Line(3, "a ||| b ||| c", "\r\n"))[:4] == (3, "a", "b", "\r\n")
-    assert pair_of(Line(1, "a ||| b\tc"))[1:3] == ("a ||| b", "c")
-    assert pair_of(Line(1, "a\tb", fault="broken")).fault == "broken"
-    assert [list(some) for some in numbers("2,5-7")] == [[2], [5, 6, 7]]
-    for wrong in ("", "0", "3-2", "a", "1-", "1,"):
-        with pytest.raises(ValueError):
-            numbers(wrong)

@@ -105,21 +105,6 @@ def test_the_tables_say_how_a_hard_model_was_read(
     assert "not hard" in attn(*task, status=1).err
 
 
-def test_a_file_with_splits_is_scored_on_its_test_part(tmp_path: Path, attn: Attn) -> None:
-    splits = ["test", "test", "test", "val", "train"]
-    images = [
-        {"filename": name, "split": split, "sentences": [{"raw": text} for text in texts]}
-        for name, split, texts in zip(NAMES, splits, REFERENCES, strict=True)
-    ]
-    path = write(tmp_path / "karpathy.json", [json.dumps({"images": images})])
-    lines = write(tmp_path / "lines", OUTPUTS[:3])
-    expected = caption_scores(OUTPUTS[:3], REFERENCES[:3]).cider
-    found = evaluated(attn, "captions", path, "--hypotheses", lines)
-    assert found["lines"]["scores"]["CIDEr-D"]["score"] == pytest.approx(expected)
-    refused = attn(*TASK, path, "--split", "dev", "--hypotheses", lines, status=1)
-    assert "has 3 lines; expected 1, one for each image of karpathy.json;" in refused.err
-
-
 def test_missing_and_broken_images_and_captions_are_named(
     soft_captioner: Path, photos: Path, captions: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -157,10 +142,3 @@ def test_the_attention_of_a_model_is_scored_over_content_words(
     assert {"attended", "random", "ratio"} < found.keys()
     [system] = evaluated(attn, *options).values()
     assert system.get("attention") is None
-
-
-def test_function_words_are_no_content_words() -> None:
-    said = "a man in a red shirt is riding 2 horses ."
-    assert [word for word in said.split() if is_content_word(word)] == [
-        *("man", "red", "shirt", "riding", "horses")
-    ]

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from attncli.caption.images import ImageOpener, PixelBudget
+from attncli.caption.images import PixelBudget
 from attncli.caption.outputs import CaptionStatistics
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
@@ -82,25 +82,6 @@ def captioner(reduced: Callable[[Image.Image], Any]) -> Captioner:
     """Return what the opener uses of a captioner."""
     config = SimpleNamespace(image=ImageConfig())
     return cast(Captioner, SimpleNamespace(config=config, image_size=8, reduced=reduced))
-
-
-def image_files(folder: Path, count: int) -> list[NamedFile]:
-    for number in range(count):
-        Image.new("RGB", (10 + number, 10)).save(folder / f"{number}.png")
-    return [NamedFile(str(number), folder / f"{number}.png") for number in range(count)]
-
-
-def test_one_batch_is_opened_ahead_and_no_more(tmp_path: Path) -> None:
-    files = image_files(tmp_path, 6)
-    seen: list[Image.Image] = []
-    with ImageOpener(captioner(seen.append), attention=False) as opener:
-        batches = opener.opened(files, 1)
-        next(batches)
-        end = time.monotonic() + 30
-        while len(seen) < 2 and time.monotonic() < end:
-            time.sleep(0.01)
-        time.sleep(0.2)  # for a third, which would be wrong
-        assert len(seen) == 2
 
 
 def test_the_budget_is_never_exceeded_except_by_one_image_alone() -> None:

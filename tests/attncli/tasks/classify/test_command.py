@@ -27,22 +27,6 @@ def test_n_lines_in_give_n_lines_out(lines: Path, toy_classifier: Path, attn: At
     assert "line 4 is not valid UTF-8" in said
 
 
-def test_arguments_are_lines(toy_classifier: Path, attn: Attn) -> None:
-    out = attn("classify", "-m", toy_classifier, "a dog", "the red house", "--scores").out
-    rows = [row.split("\t") for row in out.splitlines()]
-    assert [label for _, label in rows] == ["animal", "colour"]
-    assert all(0.5 < float(score) <= 1 for score, _ in rows)
-
-
-def test_several_labels_have_the_index_of_their_line(
-    lines: Path, toy_classifier: Path, attn: Attn
-) -> None:
-    out = attn("classify", "-m", toy_classifier, "-i", lines, "--nbest", "2", status=1).out
-    rows = [row.split(" ||| ") for row in out.splitlines()]
-    assert [row[0] for row in rows] == ["0", "0", "1", "2", "2", "3", "4", "4"]
-    assert rows[0][1] == "colour" and rows[2][1:] == ["", ""]
-
-
 def test_tables_and_json_lines_hold_texts_and_probabilities(
     lines: Path, toy_classifier: Path, attn: Attn
 ) -> None:
@@ -72,15 +56,6 @@ def test_words_are_shown_with_their_weights(
     assert f"m{heaviest.word}\x1b[0m" in shown
 
 
-def test_coloured_words_are_drawn_as_a_picture(
-    toy_classifier: Path, tmp_path: Path, attn: Attn
-) -> None:
-    path = tmp_path / "words.html"
-    attn("classify", "-m", toy_classifier, "the red house", "a dog", "--picture", path)
-    content = path.read_text("utf-8")
-    assert "house" in content and "colour (" in content and "animal (" in content
-
-
 def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
     tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,19 +77,6 @@ def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
     long = attn(*task, "the red house " * 300, "--format", "jsonl")  # in parts
     record = json.loads(long.out)
     assert [len(weights) for weights in record["heads"]] == [900] * 4
-
-
-def test_a_long_line_is_classified_in_parts_and_reported(
-    toy_classifier: Path, tmp_path: Path, attn: Attn
-) -> None:
-    (tmp_path / "in.txt").write_text("a dog. " * 500 + "\n")
-    options = ["-i", tmp_path / "in.txt", "--format", "jsonl", "--nbest", "3"]
-    said = attn("classify", "-m", toy_classifier, *options)
-    record = json.loads(said.out)
-    assert record["labels"][0]["label"] == "animal" and len(record["words"]) == 1000
-    assert sum(found["probability"] for found in record["labels"]) == pytest.approx(1, abs=1e-4)
-    assert sum(record["weights"]) == pytest.approx(1, abs=0.05)  # each is rounded
-    assert "the model takes 512; classified in " in said.err
 
 
 def test_labels_are_scored_and_the_confusions_drawn(

@@ -50,11 +50,6 @@ def test_json_lines_have_the_numbers_of_each_line_alone(
     assert len(alone["methods"]["erasure"]["relevances"]) == 5
 
 
-def test_one_word_is_explained(tiny_bundle: Path, attn: Attn) -> None:
-    found = json.loads(attn(*TASK, tiny_bundle, PAIR, "--word", "2", "--format", "jsonl").out)
-    assert found["target"] == ["Hund"]
-
-
 @pytest.mark.skipif(not is_bundle(BOX / "everyday"), reason="not in the box")
 def test_the_words_are_those_of_the_line_and_of_its_output(tmp_path: Path, attn: Attn) -> None:
     texts = ["WHERE IS THE DOG?", "Read {x} now.", "The dog sleeps | We see it."]
@@ -95,15 +90,6 @@ def test_an_image_has_curves_and_maps(
     assert len(record["methods"]["attention"]["deletion_curve"][0]) == 11
     shown = attn(*TASK, soft_captioner, image, *options[:4], "--show").out
     assert "H entropy in nats" in shown
-
-
-@pytest.mark.parametrize("suffix", [".svg", ".html"])
-def test_heat_maps_are_drawn(tiny_bundle: Path, tmp_path: Path, suffix: str, attn: Attn) -> None:
-    picture = tmp_path / f"map{suffix}"
-    method = ("--method", "attention", "--method", "erasure")
-    attn(*TASK, tiny_bundle, PAIR, *method, "--picture", picture)
-    text = picture.read_text("utf-8")
-    assert all(word in text for word in ("attention", "erasure", "Hund", "dog"))
 
 
 def test_lines_that_cannot_be_explained_leave_the_others(

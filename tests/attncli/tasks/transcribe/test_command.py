@@ -16,26 +16,11 @@ import torch
 
 import attncli
 from models import load_transcriber
-from models.engines.transcriber import Transcriber, word_spans
+from models.engines.transcriber import Transcriber
 from models.signals.recordings import SampleArray, read_sound
-from models.signals.sound_features import log_mel
 from tests.attncli.command_line import Attn
 
 TASK = ("transcribe", "-m")
-
-
-def test_a_recording_alone_has_the_text_that_it_has_in_a_batch(
-    speech_model: Path, wavs: Path
-) -> None:
-    transcriber = Transcriber.read(speech_model)
-    files = sorted(wavs.glob("dev*.wav"))
-    features = [log_mel(read_sound(path, 8000), transcriber.config.audio) for path in files]
-    together = transcriber.outputs(features)
-    assert any(len(best[0].ids) > 1 for best in together)
-    for each, best in zip(features, together, strict=True):
-        [alone] = transcriber.outputs([each])
-        assert [one.ids for one in alone] == [one.ids for one in best]
-        assert alone[0].score == pytest.approx(best[0].score, abs=1e-4)
 
 
 @pytest.mark.usefixtures("no_workers")
@@ -120,17 +105,6 @@ def test_a_long_recording_is_the_sum_of_its_pieces(
         assert all(one.start <= word.start <= word.end <= one.end for word in one.words)
 
 
-def test_a_transcript_has_the_length_of_its_recording_and_a_score(
-    speech_model: Path, wavs: Path
-) -> None:
-    sound = np.pad(read_sound(wavs / "dev0.wav", 8000), (0, 8000 * 30))
-    found = Transcriber.read(speech_model).transcribe(sound, rate=8000)
-    assert found.seconds == pytest.approx(len(sound) / 8000)
-    best = [each.hypotheses[0] for each in found.segments]
-    tokens = sum(len(one.ids) + 1 for one in best)
-    assert found.score == pytest.approx(sum(one.log_prob for one in best) / tokens)
-
-
 def test_what_cannot_be_transcribed_is_one_line(speech_model: Path, wavs: Path) -> None:
     transcriber, path = Transcriber.read(speech_model), wavs / "dev0.wav"
     transcriber.spoken = ("en",)
@@ -159,26 +133,6 @@ def test_pieces_are_no_longer_than_the_sounds_of_the_training(speech_model: Path
         pieces = list(other.pieces(SampleArray(torch.randn(8000 * 45), 8000)))
         lengths = [len(piece.samples) / 8000 for piece in pieces]
         assert sum(lengths) == pytest.approx(45) and max(lengths) <= seconds + 1e-3
-
-
-def test_attention_of_a_segment_belongs_to_its_tokens(speech_model: Path, wavs: Path) -> None:
-    transcriber = Transcriber.read(speech_model)
-    [segment] = transcriber.transcribe(wavs / "dev0.wav", attention=True).segments
-    attention = segment.attention
-    assert attention is not None and attention.tokens == segment.hypotheses[0].tokens
-    tokens, slots = attention.weights.shape
-    assert tokens == len(attention.tokens)
-    assert torch.allclose(attention.weights.sum(1), torch.ones(tokens), atol=1e-4)
-    seconds = segment.end - segment.start
-    assert seconds <= slots * attention.slot_seconds + 0.02
-    assert len(attention.spectrogram) * attention.frame_seconds == pytest.approx(seconds, abs=0.02)
-
-
-def test_spans_of_words_are_in_order_and_do_not_overlap() -> None:
-    weights = torch.tensor([[0.1, 0.8, 0.1, 0, 0], [0, 0.5, 0.5, 0, 0], [0, 0, 0, 0.1, 0.9]])
-    spans = word_spans(weights, [(0, 1), (1, 2), (2, 3)], 0.1, 0.45)
-    assert spans[0][0] == pytest.approx(0.1) and spans[2] == pytest.approx((0.4, 0.45))
-    assert all(one[1] <= other[0] for one, other in zip(spans, spans[1:], strict=False))
 
 
 def test_scores_are_those_of_jiwer(

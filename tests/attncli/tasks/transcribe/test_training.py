@@ -10,13 +10,10 @@ import pytest
 import torch
 
 from attncli.data import tones
-from attncli.data.recordings import SoundExamples, range_of, read_transcripts
+from attncli.data.recordings import SoundExamples, read_transcripts
 from attncli.training.configuration import run_config
 from attncli.training.settings.config import RunConfig
-from attncli.training.sources import training_source
-from models.core.errors import ModelError
 from models.core.types import VocabularySizes
-from models.core.use_config import SearchConfig
 from models.networks.bundle import build
 from models.signals.sound_features import log_mel
 from tests.attncli.training.kinds import CHANGED
@@ -57,15 +54,6 @@ def test_features_are_those_of_the_recordings_and_the_encoder_knows_their_mean(
     mean, deviation = map(torch.tensor, found.statistics())
     assert torch.allclose(real.mean(0), mean, atol=1e-3)
     assert torch.allclose(real.std(0), deviation, atol=1e-2)
-
-
-def test_lengths_of_the_training_limit_outputs_and_pieces(wavs: Path, tmp_path: Path) -> None:
-    config = configured(wavs, "data.augment.join=3")
-    found = examples(config, tmp_path)
-    search = training_source(config.model.family).search_settings(config.search, found)
-    slots, tokens = found.lengths
-    assert search.split_above == max(slots.max(), 41)
-    assert all(n <= search.max_ratio * s + 1e-6 for n, s in zip(tokens, slots, strict=True))
 
 
 def test_joined_recordings_have_the_texts_and_lengths_of_their_parts(
@@ -119,21 +107,6 @@ def test_bad_recordings_are_left_out_and_named(wavs: Path, tmp_path: Path) -> No
     assert "1 recording left out" in note and "broken.wav" in note
 
 
-@pytest.mark.parametrize("text", ["", "a", "3-1", "-2", "1-"])
-def test_a_range_is_one_number_or_two(text: str) -> None:
-    assert range_of("3", "x") == (3, 3) and range_of("1-6", "x") == (1, 6)
-    with pytest.raises(ModelError, match="a range such as 1-6"):
-        range_of(text, "data.augment.join")
-
-
-def test_recordings_of_one_folder_are_joined(wavs: Path, tmp_path: Path) -> None:
-    found = examples(configured(wavs, "data.augment.join=3"), tmp_path)
-    rows = [each._replace(audio=f"{n % 2}/{each.audio}") for n, each in enumerate(found.rows)]
-    assert 2 in {len({n % 2 for n in each}) for each in found.joined}
-    joined = replace(found, rows=rows).joined
-    assert {len({n % 2 for n in each}) for each in joined} == {1}
-
-
 def test_a_centred_encoder_does_not_hear_the_loudness(wavs: Path, tmp_path: Path) -> None:
     config = configured(wavs, "model.audio.center=true")
     encoder = build(config.model, VocabularySizes(0, 9, False)).eval().encoder
@@ -157,13 +130,3 @@ def test_another_tempo_has_other_lengths_and_the_same_bands(wavs: Path, tmp_path
         assert (own.mean(0) - found.mean(0)).abs().max() < 0.2 * own.std()
     assert min(shares) >= 1 / 1.31 and max(shares) <= 1 / 0.69
     assert max(shares) - min(shares) > 0.1
-
-
-def test_growing_examples_are_as_long_in_use_as_they_become(wavs: Path, tmp_path: Path) -> None:
-    source = training_source("listen_attend_spell")
-    slots = []
-    for name, grow in (("grown", 0), ("growing", 5)):
-        settings = ("data.augment.join=1-12", f"data.augment.grow={grow}", "model.audio.stack=1")
-        found = examples(configured(wavs, *settings), tmp_path / name)
-        slots.append(source.search_settings(SearchConfig(), found).split_above)
-    assert min(slots) > 200  # 41 for one recording each

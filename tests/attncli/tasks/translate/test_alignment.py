@@ -31,16 +31,6 @@ def links_of(translator: Translator, text: str) -> str:
     return " ".join(f"{i}-{j}" for i, j in sorted(found.links))
 
 
-def test_links_follow_the_output_and_lines_stay_lines(
-    tiny_bundle: Path, tiny_translator: Translator, lines: Path, attn: Attn
-) -> None:
-    task = ["translate", "-m", tiny_bundle, "-i", lines]
-    first, second, third = attn(*task).out.split("\n")[:3]
-    links = links_of(tiny_translator, TEXT), links_of(tiny_translator, "She is.")
-    aligned = f"{first} ||| {links[0]}\n\n{third[:-1]} ||| {links[1]}\r\n"
-    assert attn(*task, "--align").out == aligned and second == ""
-
-
 def test_tables_json_and_nbest(
     tiny_bundle: Path, tiny_translator: Translator, lines: Path, attn: Attn
 ) -> None:
@@ -75,16 +65,3 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
     assert pair.panels[0].weights is not None
     assert pair.panels[0].weights[:j, i:].sum() == 0 == pair.panels[0].weights[j:, :i].sum()
     assert pair.panels[0].weights[j:, i:].tolist() == second.weights.tolist()
-
-
-def test_pictures_and_heat_maps(tiny_bundle: Path, tmp_path: Path, lines: Path, attn: Attn) -> None:
-    task, page = ["translate", "-m", tiny_bundle], tmp_path / "page.html"
-    plain = attn(*task, "-i", lines).out
-    assert attn(*task, "--picture", page, "-i", lines).out == plain
-    assert '"number":1' in page.read_text("utf-8") and '"number":3' in page.read_text("utf-8")
-    shown = attn(*task, "--show", TEXT).out.splitlines()
-    assert shown[0] == attn(*task, TEXT).out.strip()
-    assert any("[" in line for line in shown[1:])
-    pieces = attn(*task, "--align", "-s", "align.units=piece", "--format", "jsonl", TEXT).out
-    [hypothesis] = json.loads(pieces)["hypotheses"]
-    assert hypothesis["alignment"]["target"] == hypothesis["tokens"]

@@ -133,13 +133,6 @@ def test_an_output_that_fails_a_check_is_translated_once_more(
     assert len(model.asked) == asked
 
 
-def test_the_better_of_two_outputs_stays() -> None:
-    model = Faulty(lambda text: LOOP)
-    found = outcome("a b c d e f", model)
-    assert found.text == LOOP.strip() and len(model.asked) == 3
-    assert [one.name for one in found.checks] == ["repetition"]
-
-
 def test_placeholders_without_numbers_keep_their_order() -> None:
     def turned(text: str) -> str:
         return " ".join(reversed(text.split()))
@@ -190,12 +183,6 @@ class Sentences(Faulty):
 def test_a_piece_begins_and_ends_as_its_source(text: str, expected: str) -> None:
     options = TranslateOptions.read(["search.split_above=8"])
     assert output(text, Sentences(str), options) == expected
-
-
-def test_a_word_at_a_seam_is_written_once() -> None:
-    model = Sentences(lambda text: text[:-1] + " and." if text.startswith("So") else text)
-    options = TranslateOptions.read(["search.split_above=8"])
-    assert output("so we go home and we eat it", model, options) == "So we go home and we eat it"
 
 
 def test_an_output_that_the_user_has_limited_is_translated_once() -> None:
@@ -250,13 +237,3 @@ def test_plain_lines_need_no_torch() -> None:
     code = "import sys, attncli.translate.runner, models.engines.ctranslate2_translator\n"
     code += "assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_tags_that_the_model_placed_are_told_once() -> None:
-    found = [
-        outcome(text, Faulty(str, reserved=8))
-        for text in ("<b>see</b> it", "<i>see</i> it", "see it")
-    ]
-    assert [one.translation and one.translation.text for one in found][0] == "<b>SEE</b> IT"
-    [told] = OutputReport().messages(found)
-    assert "--keep-tags" in told

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from attncli.classify.languages import LineLanguages
 from attncli.faithful.divide import split
 from attncli.faithful.result import Line, TranslatedLine
@@ -13,7 +11,6 @@ from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models import load_classifier
-from models.core.errors import ModelError
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
 from tests.attncli.command_line import Attn
@@ -39,14 +36,6 @@ def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
     assert list(model.asked) == ["Is it one?", "(Yes.)", "“It is.”", "word " * 15 + "3.14 here."]
     assert translation(outcome).text == text.upper()
     assert outcome.note == "line 1 has 24 tokens and the model takes 20; translated in 4 parts"
-
-
-def test_the_parts_of_a_line_are_joined_rank_by_rank() -> None:
-    [outcome] = outcomes("word " * 17 + ". word word", nbest=2)
-    best, second = translation(outcome).hypotheses
-    assert (best.text.count("WORD"), best.text.count("!")) == (19, 0)
-    assert second.text.count("!") == 2
-    assert (second.score, second.log_prob) == (-1.5, -6.0)
 
 
 def test_splitting_prefers_sentences_then_clauses_then_words_then_letters() -> None:
@@ -77,14 +66,6 @@ def test_languages_are_recognised_and_lines_in_the_target_language_counted(
     assert LineLanguages(load_classifier(toy_classifier), "animal").summary == ""
 
 
-def test_a_target_that_cannot_be_recognised_is_refused(toy_classifier: Path) -> None:
-    classifier = load_classifier(toy_classifier)
-    with pytest.raises(ModelError, match="'it'; expected a target language that is recognised"):
-        LineLanguages(classifier, "it")
-    with pytest.raises(ModelError, match="--from auto without --to"):
-        LineLanguages(classifier, "")
-
-
 def test_the_shipped_models_work_together(attn: Attn, tmp_path: Path) -> None:
     lines = ["The dog is old.", "Der Hund ist alt.", "Le chien est vieux.", "das haus"]
     found = attn("translate", "--to", "de", "--from", "auto", "--threads", "1", *lines)
@@ -99,22 +80,6 @@ def test_the_shipped_models_work_together(attn: Attn, tmp_path: Path) -> None:
     assert found.err.splitlines() == [
         "attn: left as they are: texts that are in the target language, line 1"
     ]
-
-
-def test_the_head_of_a_mail_is_noted_once(attn: Attn) -> None:
-    mail = "From: a@b.c\nSubject: The old dog\nMIME-Version: 1.0\n\nHello.\n"
-    err = attn("translate", "--to", "de", given=mail).err
-    assert err.count("the head of a mail is translated as text; mail is not read: save its") == 1
-    assert "mail" not in attn("translate", "--to", "de", given="From: me\n\nHello.\n").err
-
-
-def test_the_shipped_identifier_knows_words_in_any_case() -> None:
-    classifier = load_classifier("languages")
-    texts = ["the house", "GRACIAS", "danke schön", "plus tard", "kleine kinder", "el gato"]
-    assert [result.label for result in classifier.stream(texts)] == [
-        *("en", "es", "de", "fr", "de", "es")
-    ]
-    assert set(classifier.labels) == {"de", "en", "es", "fr"}
 
 
 class Ending(Upper):

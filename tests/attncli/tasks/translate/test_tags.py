@@ -7,11 +7,9 @@ from random import Random
 
 from attncli.faithful.parse import count
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.faithful.spans import TokenWeights
 from attncli.translate.alignment import AlignTranslations, token_weights
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from models.core.types import Translation
 from models.core.use_config import SearchConfig
 from models.engines.text_translator import TextTranslator
 from models.engines.translator import Translator
@@ -58,11 +56,6 @@ def test_a_line_of_markup_alone_is_itself_and_the_model_is_not_called() -> None:
     assert not model.asked
 
 
-def test_every_output_has_the_markup() -> None:
-    [found] = outcomes("the <b>dog</b>", nbest=3)
-    assert outputs(found) == ["THE <b>DOG</b>", "THE <b>DOG</b>!", "THE <b>DOG</b>!!"]
-
-
 def test_a_long_line_has_its_markup_after_it_was_split() -> None:
     text = "<i>" + "word " * 17 + "<b>end.</b></i> " + "word {x} " * 12 + "<br/><b>word</b>."
     [found] = outcomes(text)
@@ -76,13 +69,6 @@ def test_blocks_are_translated_one_by_one() -> None:
     [found] = outcomes("<p>A <b>dog</b>.</p><p>{n} cats</p>", model=model)
     assert list(model.asked) == ["A dog.", "\ue000 cats"]
     assert outputs(found) == ["<p>A <b>DOG</b>.</p><p>{n} CATS</p>"]
-
-
-def test_lines_without_markup_are_not_aligned() -> None:
-    def never(translations: list[Translation]) -> list[TokenWeights]:
-        raise AssertionError(translations)
-
-    assert outputs(outcomes("a b", "c &lt; d", align=never)[1]) == ["C &lt; D"]
 
 
 def test_as_much_markup_comes_out_as_went_in(tiny_translator: Translator) -> None:
@@ -103,12 +89,3 @@ def test_alone_or_in_any_batch_the_markup_goes_to_the_same_place(
     together = outcomes(*lines, model=tiny_translator, align=align)
     alone = [outcomes(text, model=tiny_translator, align=align)[0] for text in lines]
     assert [outputs(one) for one in together] == [outputs(one) for one in alone]
-
-
-def test_pieces_stand_where_their_characters_are(tiny_translator: Translator) -> None:
-    [translation] = tiny_translator.translate(["The dog sees  Ωmega é."])
-    [found] = token_weights(tiny_translator, [translation])
-    assert found.source[-1][1] == len(translation.source)
-    assert found.target[-1][1] == len(translation.text)
-    assert len(found.weights) == len(found.target)
-    assert {len(row) for row in found.weights} == {len(found.source)}

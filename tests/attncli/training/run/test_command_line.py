@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
 import signal
 from pathlib import Path
 
 import pytest
 
-from attncli.commands.train import default_folder
 from attncli.commands.train_options import spread
-from attncli.commands.train_run import Stop, memory_advice, stopping
+from attncli.commands.train_run import Stop
 from attncli.training.command_line import settings
 from attncli.training.configuration import run_config
 from attncli.training.folder import differences
-from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
-from attncli.training.settings.schedule import learning_rate
+from attncli.training.settings.config import RunConfig, read_run_config
 from attncli.training.settings.toml import from_toml, to_toml
-from attncli.training.sources import training_source
-from attncli.translate.settings import TextData
-from models.core.errors import ModelError
 from models.core.registry import source_name
 from models.storage.presets import PRESETS, model_config
 from tests.attncli.command_line import Attn
@@ -127,50 +120,3 @@ def test_a_second_signal_does_not_wait() -> None:
     assert stop() and stop.status == 130
     with pytest.raises(KeyboardInterrupt):
         stop.ask(signal.SIGINT, None)
-
-
-def test_handlers_are_put_back() -> None:
-    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    with stopping() as stop:
-        assert signal.getsignal(signal.SIGTERM) == stop.ask
-    assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"),
-        RuntimeError("MPS backend out of memory"),
-        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
-        MemoryError(),
-    ],
-)
-def test_exhausted_memory_says_what_to_lower(error: Exception) -> None:
-    advice = r"lower train.batch_tokens \(now 777\), or raise train.shards \(now 2\).*-o"
-    with (
-        pytest.raises(ModelError, match=advice),
-        memory_advice(TrainConfig(batch_tokens=777, shards=2)),
-    ):
-        raise error
-
-
-def test_other_errors_stay_what_they_are() -> None:
-    with pytest.raises(RuntimeError, match="do not fit"), memory_advice(TrainConfig()):
-        raise RuntimeError("shapes do not fit")
-
-
-def test_a_run_without_a_name_is_called_after_its_data() -> None:
-    text = training_source("seq2seq")
-    named = TextData(train=("/x/en-de.tsv.gz",))
-    assert default_folder(text, named, (), "seq2seq") == Path("runs/en-de-seq2seq")
-    assert default_folder(text, TextData(), (), "seq2seq") == Path("runs/demo")
-
-
-def test_a_linear_schedule_shorter_than_its_warm_up_ends_at_0() -> None:
-    """Its warm-up is a tenth of the run; in a longer run it is as set."""
-    short = TrainConfig(schedule="linear", steps=20, warmup=60, lr=1.0)
-    rates = [learning_rate(step, 0, short) for step in range(1, 22)]
-    assert rates[:2] == [0.5, 1.0] and rates[-1] == 0
-    assert all(later < sooner for sooner, later in itertools.pairwise(rates[1:]))
-    longer = dataclasses.replace(short, steps=120)
-    assert learning_rate(30, 0, longer) == 0.5 and learning_rate(60, 0, longer) == 1

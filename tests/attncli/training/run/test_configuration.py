@@ -10,8 +10,7 @@ import torch
 from attncli.caption import data as image_data
 from attncli.jobs.train import train
 from attncli.training.command_line import settings
-from attncli.training.configuration import start_advice
-from attncli.training.initial import check_buildable
+from attncli.training.configuration import check_buildable
 from attncli.training.settings.config import RunConfig
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ModelError
@@ -19,7 +18,7 @@ from models.engines.captioner import Captioner
 from models.networks import edgetpu
 from models.networks.image_encoder import ImageEncoder
 from models.storage.installed import BOX, DEFAULTS
-from tests.attncli.training.small_captions import Files, small_config
+from tests.attncli.training.small_captions import Files
 
 SHIPPED = BOX / DEFAULTS["caption"]
 with_photos = pytest.mark.skipif(not SHIPPED.exists(), reason="photos is not in the box")
@@ -64,20 +63,6 @@ def test_a_network_brings_its_grid_size_and_weights(
     assert option == setting and (image.grid, image.size, image.weights) == expected
     if encoder not in ("resnet50", "vgg19"):  # which need torchvision
         check_buildable(option)
-
-
-def test_explicit_settings_override_those_of_the_network(files: Files) -> None:
-    changes = ("model.image.size=96", "model.image.grid=16")
-    image = chosen(files, "show-attend-tell-soft", "patches", *changes).model.image
-    assert (image.size, image.grid) == (96, "16")
-
-
-def test_the_shipped_model_is_named_where_only_its_network_is_used(files: Files) -> None:
-    small = small_config(files)
-    assert not start_advice(small.model.image, small.start_from)
-    config = chosen(files, "show-attend-tell-soft-small")
-    advice = start_advice(config.model.image, config.start_from)
-    assert ("--start-from photos" in " ".join(advice)) == SHIPPED.exists()
 
 
 def test_missing_weights_are_reported_before_images_are_read(

@@ -13,9 +13,8 @@ import pytest
 import torch
 
 from attncli.data.examples import epoch_plan
-from attncli.training.fit import due, judged, limit_reached, watch
+from attncli.training.fit import judged, limit_reached, watch
 from attncli.training.interfaces import Scores, Stepped, UpdateBatch
-from attncli.training.log import add_update, interval_record
 from attncli.training.precision import GROW
 from attncli.training.run import fresh_state
 from attncli.training.saving import averaged
@@ -75,12 +74,6 @@ def test_the_loss_in_16_bits_is_near_that_in_32(
         losses.append([stepper.train_on(batch, 0.0).nll for batch in batches[:5]])
     assert losses[0] == pytest.approx(losses[1], rel=near)
     assert losses[0] != losses[1]
-
-
-def test_the_first_loss_is_near_that_of_a_uniform_distribution(fresh: Fresh) -> None:
-    state, config, batches = fresh()
-    step = Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
-    assert abs(step.nll - math.log(len(state.model.output.weight))) < 1
 
 
 def test_the_moving_average_follows_its_formula(fresh: Fresh) -> None:
@@ -217,11 +210,6 @@ def test_frozen_parts_stay_as_they_are(part: str, fresh: Fresh) -> None:
         assert torch.equal(tensor, before[name]) is (name in frozen), name
 
 
-def test_an_unknown_part_cannot_be_frozen(fresh: Fresh) -> None:
-    with pytest.raises(ModelError, match="unknown part of the model 'encodr'.*encoder"):
-        fresh("train.freeze=encodr")
-
-
 # schedule
 
 
@@ -248,19 +236,6 @@ def test_a_linear_rate_falls_to_zero_with_the_time() -> None:
     assert slow == pytest.approx([0.05, 0.5 * 0.95 * 0.5, 0.5 * 0.9])
     both = TrainConfig(lr=0.5, warmup=0, minutes=2, steps=100, schedule="linear")
     assert learning_rate(76, 0, both, 0.1) == pytest.approx(0.5 * 0.25)
-
-
-def test_the_log_holds_means_over_its_interval() -> None:
-    one = Stepped(1, 0, 0.1, 4.0, 3.0, 0.1, 1.0, None, 30, 2.0)
-    two = Stepped(2, 0, 0.2, 2.0, 1.0, 0.2, 2.0, 0.5, 10, 3.0)
-    sums: dict[str, float] = {}
-    add_update(sums, one)
-    assert interval_record(sums, one).keys().isdisjoint({"reward"})
-    add_update(sums, two)
-    record = interval_record(sums, two)
-    assert (record["loss"], record["nll"]) == (3.5, 2.5)  # weighted by tokens
-    assert (record["norm"], record["reward"], record["lr"]) == (1.5, 0.5, 0.2)
-    assert (record["tokens"], record["seconds"], record["tokens_per_second"]) == (40, 5, 8)
 
 
 # evaluations and ends
@@ -315,12 +290,6 @@ def test_a_lower_loss_or_error_rate_is_better(metric: str) -> None:
     found = [Scores(value, 9.0, error_rate=value) for value in (80.0, 20.0, 30.0)]
     counters = after_scores(TrainConfig(metric=metric), *found)
     assert (counters.best, counters.best_step, counters.waits) == (-20.0, 20, 1)
-
-
-def test_the_last_epoch_is_evaluated_whatever_the_interval() -> None:
-    config = TrainConfig(evaluate_every=1000, epochs=3)
-    assert due(Counters(step=30, batch=10, epoch=2), 10, config)
-    assert not due(Counters(step=30, batch=10, epoch=1), 10, config)
 
 
 def test_limits() -> None:

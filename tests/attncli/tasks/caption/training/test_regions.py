@@ -57,8 +57,3 @@ def test_regions_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(ModelError, match=fault):
         run(with_regions(files, [line] * count), tmp_path / "run")
-
-
-def test_regions_have_a_weight(files: Files) -> None:
-    with pytest.raises(ModelError, match=r"one of data\.regions and train\.attention\.regions"):
-        with_regions(files, ["0-0"], "train.attention.regions=0")
