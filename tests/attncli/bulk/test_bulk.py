@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import os
 import signal
@@ -10,7 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -19,10 +22,11 @@ from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
 from attncli.jobs import bulk_run, bulk_work
-from attncli.jobs.bulk_job import chunk_results
+from attncli.jobs.bulk_job import NOT_IN_BULK, chunk_results, read_job
 from attncli.jobs.bulk_run import read_part, write_part
 from attncli.jobs.bulk_shards import ShardResult
 from attncli.shell import app
+from attncli.task.table import RUNNERS, TASKS, find_runner
 from models.core.errors import ResourceError
 from tests.attncli.bulk import in_process
 
@@ -253,3 +257,25 @@ def test_documents_are_not_translated_as_lines(
     assert bulk(page, out, "translate", "-m", tiny_bundle) == 1
     assert f"for documents: attn translate -i {page} -o {out}" in capsys.readouterr().err
     assert not out.exists()
+
+
+def with_model(words: list[str], bundle: Path) -> list[str]:
+    return [words[0], "-m", str(bundle), *words[1:]]
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
+    parameters = set(inspect.signature(resolve_name(TASKS[name].commands[name])).parameters)
+    options = {each.name for each in fields(find_runner(name).options_of)}
+    assert parameters <= {*options, "set", "beam", "nbest", "model", *NOT_IN_BULK}
+
+
+def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("dog\tHund\n", "utf-8")
+    words = ["translate", "--beam", "3", "--glossary", str(terms), "--verbatim", "--scores"]
+    job = read_job(with_model(words, tiny_bundle))
+    assert (job.settings["beam"], job.settings["verbatim"], job.threads) == (3, True, 1)
+    assert job.settings["glossary"] == [["dog", "Hund"]]
+    job.open()
+    assert read_job(with_model(["translate", "--threads", "0"], tiny_bundle)).threads == 0

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from attncli.faithful.divide import sentences
+from attncli.faithful.fit import Fitting, fitted
 from attncli.faithful.kinds import KINDS
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
@@ -24,7 +24,6 @@ from models.text.normalise import normalise
 from tests.upper_model import Upper
 
 USUAL = TranslateOptions()
-
 PLAIN = "The old dog sees a small house."
 
 
@@ -258,3 +257,27 @@ def test_a_model_that_copies_gives_the_line_whatever_it_is() -> None:
         if plan.tagged and plan.tagged.tags:
             continue  # without the places of words
         assert normalise(plan.restored(result).text) == normalise(text), (text, plan)
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "expected"),
+    [
+        ("Stop!!! It is here!!!", "Arrête ! ! ! Il est ici ! ! ! ! !", "Arrête !!! Il est ici !!!"),
+        ("Really???", "Wirklich??", "Wirklich???"),
+        ("What?!", "Was!!", "Was?!"),
+        ("Help!! Come!", "Hilfe!", "Hilfe!"),  # another number of runs
+        ("No!", "Nein!", "Nein!"),
+        ("Why? Go!", "¿Por qué? ¡Ve!", "¿Por qué? ¡Ve!"),
+        ('(He said "no".)', '(Er sagte "nein".', '(Er sagte "nein".)'),
+        ('Type "exit".', "Tapez « exit.", "Tapez « exit »."),
+        ('"No!"', "„Nein!", "„Nein!“"),
+        ('"A" and (b)', '"A und (b)', '"A und (b)'),  # another pair is open
+        ("in ‘bold’ style", "im Stil ‘fett'", "im Stil ‘fett’"),
+        ('It is 27"', 'Es ist 27"', 'Es ist 27"'),
+    ],
+)
+def test_signs_are_as_many_as_in_the_source_and_in_pairs(
+    source: str, output: str, expected: str
+) -> None:
+    form = Fitting(ends=True, capitals=True, is_small=lambda word: True)
+    assert fitted(("", ""), [source], [output], form) == [expected]

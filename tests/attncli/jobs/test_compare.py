@@ -1,4 +1,4 @@
-"""Comparing variants: names, run folders, rows, continuation."""
+"""Comparing variants: names, run folders, rows, continuation; captioners and classifiers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from attncli.commands.compare import ComparedData, base_config
 from attncli.jobs import compare
+from attncli.jobs.compare import check_all
 from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
@@ -18,8 +20,12 @@ from attncli.scoring.comparison import RunScores
 from attncli.scoring.score import MetricScore
 from attncli.training.configuration import run_config
 from attncli.training.sources import comparison_of
-from tests.attncli.command_line import Attn
-from tests.attncli.training.small import SMALL, write_texts
+from models.networks.bundle import read
+from tests.attncli.command_line import Attn, evaluated
+from tests.attncli.labels import write_toy
+from tests.attncli.training.small import SMALL, TINY, write_texts
+from tests.attncli.training.small import run as train
+from tests.attncli.training.small_captions import SMALL_IMAGES, Files, small_config
 
 BASE = run_config("rnnsearch-nano", assignments=["model.bidirectional=false", "train.steps=7"])
 SETTINGS = [word for setting in SMALL for word in ("-s", setting)]
@@ -68,17 +74,6 @@ def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
     assert "a\\_b & 2 & 11.00 ± 1.41 &" in latex and latex.count("\\\\") == 3
     assert "Best: a_b" in markdown and "Best: a_b" in latex
     assert all(write([]) == "" or name in ("csv", "json") for name, write in WRITERS.items())
-
-
-@pytest.mark.parametrize(("most", "is_told"), [(10, False), (11, False), (12, True)])
-def test_different_numbers_of_updates_are_told(most: int, is_told: bool) -> None:
-    dev = (MetricScore("bleu", 20.0),)
-    rows = [
-        RunScores(name, 1, dev, (), 2.0, None, 1000, updates, 5.0, 1.0)
-        for name, updates in (("none", most), ("dot", 10))
-    ]
-    note = f"different numbers of updates, from 10 (dot) to {most} (none)"
-    assert all((note in WRITERS[name](rows)) == is_told for name in ("txt", "md", "tex"))
 
 
 def test_every_variant_of_the_default_list_can_be_built() -> None:
@@ -213,13 +208,94 @@ def test_a_measured_run_continues_to_a_raised_limit(tmp_path: Path, attn: Attn) 
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_data_without_a_dev_set_are_refused_and_the_advice_can_be_followed(
-    tmp_path: Path, attn: Attn
+SOFT = "show-attend-tell-soft-nano"
+STEPS = 4
+CSV = ("variant", "seed", "dev_cider", "dev_bleu4", "dev_rouge_l", "test_cider", "perplexity")
+
+
+def captioners(files: Files, out: Path, *words: str) -> list[str]:
+    """Return a comparison on the images, without a dev set."""
+    settings = [*SMALL_IMAGES, "data.dev_share=0.5", f"train.steps={STEPS}"]
+    settings += [f"data.features={files.train.parent / 'features'}"]
+    data = ["--images", str(files.images), "--captions", str(files.train), "-p", SOFT]
+    changes = [word for setting in settings for word in ("-s", setting)]
+    return ["models", "compare", *words, *data, *changes, "-o", str(out), "--threads", "1"]
+
+
+def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, attn: Attn) -> None:
+    """The test scores of a run are those of `attn evaluate captions`."""
+    out = tmp_path / "out"
+    words = captioners(files, out, "soft", "hard+patches", "--test", str(files.dev), "--seeds", "2")
+    table = attn(*words).out
+    assert "test CIDEr-D" in table and "test BLEU-4" in table and "AER" not in table
+    assert "Noise: " in table and "CIDEr-D" in table.partition("Noise: ")[2]
+    assert "hard+patches: hard attention, read by argmax." in table
+    rows = list(csv.DictReader((out / "comparison.csv").open()))
+    assert [(row["variant"], row["seed"]) for row in rows] == [
+        *(("soft", "1"), ("hard+patches", "1"), ("soft", "2"), ("hard+patches", "2"))
+    ]
+    assert set(CSV) <= rows[0].keys()
+    made = [json.loads(path.read_text()) for path in out.rglob("made.json")]
+    assert len(made) == 4 and len({str(each["dev"]) for each in made}) == 1  # for every seed
+    model = out / "soft" / "seed-2"
+    task = ("captions", files.dev, "-m", model, "--images", files.images)
+    [found] = evaluated(attn, *task).values()
+    assert found["scores"]["CIDEr-D"]["score"] == pytest.approx(float(rows[2]["test_cider"]))
+    assert found["scores"]["BLEU-4"]["score"] == pytest.approx(float(rows[2]["test_bleu4"]))
+
+
+def test_variants_start_from_the_weights_of_one_model(
+    files: Files, tmp_path: Path, attn: Attn
 ) -> None:
-    words = ["models", "compare", "none", "dot", "--train", write_texts(tmp_path).train]
-    words += ["-o", tmp_path / "out", "--seeds", "1", *SETTINGS, "-s", "train.steps=1"]
-    for more in (("--dry-run",), ()):
-        refused = attn(*words, *more, status=1).err
-        assert "no dev set: data.dev_share = 0.1 of 60 sentence pairs" in refused
-    assert "raise data.dev_share" in refused
-    assert "dot" in attn(*words, "-s", "data.dev_share=0.3").out
+    """A learning rate of almost 0 leaves them as they were."""
+    start, out = tmp_path / "start", tmp_path / "out"
+    train(small_config(files, "train.steps=2"), start)
+    words = [word for word in captioners(files, out, "soft", "hard") if word not in ("-p", SOFT)]
+    words += ["-s", "train.lr=1e-12", "--seeds", "1"]
+    attn(*words, "--start-from", start)
+    weights = read(start).model.state_dict()
+    for variant in ("soft", "hard"):
+        found = read(out / variant / "seed-1").model
+        assert found.config.attention.read == variant
+        for name, tensor in found.state_dict().items():
+            assert tensor.allclose(weights[name], atol=1e-6), name
+    assert "the initial model has changed" in attn(*words, "-p", SOFT, status=1).err
+    assert "--preset" in attn(*words, "-p", SOFT, "--start-from", start, status=1).err
+
+
+def test_soft_and_hard_can_be_compared_by_default() -> None:
+    """Without the penalty of the soft preset, which hard attention cannot have."""
+    base = base_config(ComparedData(), "show-attend-tell-soft-small", [])
+    check_all([find("soft", base), find("hard", base)])
+    recipes = ["show-attend-tell-soft-small", "show-attend-tell-hard-small"]
+    soft, hard = (find(name, base).config.train.attention for name in recipes)
+    assert soft.coverage == "doubly_stochastic" and hard.coverage == "none"
+
+
+def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(
+    files: Files, tmp_path: Path, attn: Attn
+) -> None:
+    test, out = tmp_path / "test.tsv", tmp_path / "out"
+    test.write_text("none.png\ta red square\n")
+    assert "none.png first" in attn(*captioners(files, out, "soft"), "--test", test, status=1).err
+    said = attn(*captioners(files, out, "soft"), "-s", "data.dev_share=0.1", status=1).err
+    assert "data.dev_share = 0.1 of 44 captions; expected 10 or more" in said
+    assert "raise data.dev_share" in said and not list(out.rglob("model.safetensors"))
+
+
+TINY_SETTINGS = [word for setting in TINY for word in ("-s", setting)]
+
+
+def test_poolings_are_compared_by_accuracy(tmp_path: Path, attn: Attn) -> None:
+    table, test = write_toy(tmp_path / "a.tsv", 90), write_toy(tmp_path / "b.tsv", 20, seed=3)
+    out, chosen = tmp_path / "out", ["mean", "final+general", "--seeds", "2"]
+    command = ["models", "compare", *chosen, "-o", str(out), "--threads", "1", *TINY_SETTINGS]
+    command += ["--labels", str(table), "--test", str(test)]
+    shown = attn(*command).out
+    assert "dev accuracy" in shown and "test accuracy" in shown and "BLEU" not in shown
+    assert "standard deviation of test accuracy" in shown
+    record = json.loads((out / "comparison.json").read_text())
+    assert {run["variant"] for run in record["runs"]} == {"mean", "final+general"}
+    assert all(0 <= run["dev_accuracy"] <= 100 for run in record["runs"])
+    starts = [json.loads(path.open().readline()) for path in out.rglob("log.jsonl")]
+    assert len(starts) == 4 and len({(one["pairs"], one["dev"]) for one in starts}) == 1

@@ -1,4 +1,4 @@
-"""Settings: from files and the command line into one configuration, and back."""
+"""Settings: from files and the command line into one configuration, and back; what is shown."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from attncli.commands.train_options import spread
-from attncli.commands.train_run import Stop
+from attncli.commands.train_run import Display, Stop
 from attncli.training.command_line import settings
 from attncli.training.configuration import run_config
 from attncli.training.folder import differences
-from attncli.training.settings.config import RunConfig, read_run_config
+from attncli.training.interfaces import Evaluated, Scores, Started, Stepped
+from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
 from attncli.training.settings.toml import from_toml, to_toml
 from models.core.registry import source_name
 from models.storage.presets import PRESETS, model_config
@@ -92,8 +93,6 @@ def test_files_become_absolute_and_may_move_but_settings_may_not_change(
 
 
 # which files are dev files
-
-
 @pytest.mark.parametrize(
     "line, expected",
     [
@@ -111,8 +110,6 @@ def test_dev_takes_what_follows(line: str, expected: str) -> None:
 
 
 # signals, memory
-
-
 def test_a_second_signal_does_not_wait() -> None:
     stop = Stop()
     assert not stop()
@@ -120,3 +117,17 @@ def test_a_second_signal_does_not_wait() -> None:
     assert stop() and stop.status == 130
     with pytest.raises(KeyboardInterrupt):
         stop.ask(signal.SIGINT, None)
+
+
+def test_a_run_begins_without_the_score_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    display, notes = Display(TrainConfig(steps=9)), []
+    monkeypatch.setattr(Display, "begin", lambda self, label, total: None)
+    display.advance = lambda done, note="": notes.append(note)
+    begun = Started(
+        "x", 1, "1 token", 1, "pairs", "", 0, 0, (), 1, 0, "cpu", "fp32", "bleu", False, 0
+    )
+    step = Stepped(1, 0, 0.1, 2.0, 2.0, 0.1, 1.0, None, 10, 1.0)
+    for event in (begun, Evaluated(1, 0, Scores(1.0, 33.0, None), True), step, begun, step):
+        display.take(event)
+    first, second = notes[:2]
+    assert "BLEU 33.00" in first and "BLEU" not in second

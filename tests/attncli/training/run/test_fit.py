@@ -13,6 +13,9 @@ import pytest
 import torch
 
 from attncli.data.examples import epoch_plan
+from attncli.scoring.score import System
+from attncli.scoring.translations import EvaluationSet, Scoring, score
+from attncli.training.dev import metric_for
 from attncli.training.fit import judged, limit_reached, watch
 from attncli.training.interfaces import Scores, Stepped, UpdateBatch
 from attncli.training.precision import GROW
@@ -23,6 +26,7 @@ from attncli.training.settings.schedule import learning_rate, time_share
 from attncli.training.sources import source_of_run
 from attncli.training.state import Counters, State, content, restore, to_bytes
 from attncli.training.stepper import Stepper
+from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError
 from models.core.files import write_bytes
 from models.storage.weights import weights_of
@@ -211,8 +215,6 @@ def test_frozen_parts_stay_as_they_are(part: str, fresh: Fresh) -> None:
 
 
 # schedule
-
-
 def test_learning_rates() -> None:
     root = TrainConfig(lr=0.5, warmup=10, schedule="inverse_sqrt")
     for step in range(1, 100):
@@ -239,8 +241,6 @@ def test_a_linear_rate_falls_to_zero_with_the_time() -> None:
 
 
 # evaluations and ends
-
-
 def after_scores(config: TrainConfig, *found: float | Scores) -> Counters:
     """Return the counters after evaluations with these scores, given as BLEU or whole."""
     counters = Counters()
@@ -300,3 +300,33 @@ def test_limits() -> None:
     assert found == "3 epochs done, before train.steps=10 (train.epochs=0: no limit)"
     assert limit_reached(Counters(step=9, epoch=1), TrainConfig(epochs=1)) == "1 epoch done"
     assert limit_reached(Counters(step=99, epoch=99), TrainConfig(steps=0, epochs=0)) == ""
+
+
+@pytest.mark.parametrize(
+    ("references", "metric"),
+    [
+        (["yes", "no", "a long answer of many words"], "exact"),
+        (["a dog runs fast", "yes", "the cat sleeps here"], "bleu"),
+        (["\u72d7\u5728\u8dd1\u6b65\u7740", "\u732b\u5728\u7761\u89c9\u5462"], "bleu"),
+        (["\u0e01" * 60, "\u0e02" * 70], "bleu"),
+        ([], "bleu"),
+    ],
+)
+def test_short_targets_are_scored_by_exact_match(references: list[str], metric: str) -> None:
+    assert metric_for(references) == metric
+
+
+def test_training_and_evaluation_count_the_same_tokens() -> None:
+    """Full stops and commas are tokens of their own for both, unless the tokenizer is none."""
+    outputs, references = ["yes, a dog", "no"], ["yes, a cat.", "no"]
+    rates = []
+    for name in ("13a", "none"):
+        config = TrainConfig(metric="error_rate", bleu_tokenizer=name)
+        dev = DevTexts(["x", "y"], [[text] for text in references])
+        rate = dev.scores(1.0, outputs, config).error_rate
+        (found,) = score(
+            [System("one", outputs)], EvaluationSet([], [references]), Scoring(tokenize=name)
+        )
+        rates.append(rate)
+        assert rate == next(each.value for each in found if each.name == "error rate")
+    assert rates == pytest.approx([100 * 2 / 6, 100 * 1 / 4])

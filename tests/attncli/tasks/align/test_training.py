@@ -1,4 +1,4 @@
-"""`attn align train` in one go: from sentence pairs to a bundle that aligns and translates."""
+"""`attn align train`: from sentence pairs to a bundle that aligns and translates."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
-from attncli.data.alignments import PairLinks
+from attncli.align.alignment_layer import cross_entropy
+from attncli.data.alignments import PairLinks, with_end_mark
 from attncli.data.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from attncli.shell.app import run
@@ -15,6 +17,8 @@ from models import load_translator
 from models.alignment import align, diagonal
 from models.alignment.hmm import link_probabilities
 from models.engines.translator import Translator
+from models.text.tokenizer import END
+from tests.models.small import pairs
 
 PAIRS = list(generate(240))
 TEXTS = [(pair.source, pair.target) for pair in PAIRS]
@@ -177,3 +181,24 @@ def test_a_dry_run_names_the_stages_and_writes_nothing(
     assert not (tmp_path / "run").exists()
     assert run(command(files, aligner, "--dry-run")) == 0
     assert capsys.readouterr().out.count(": done") == 3
+
+
+def test_the_cross_entropy_of_two_linked_rows_by_hand() -> None:
+    weights = torch.tensor([[[0.5, 0.25, 0.25], [0.1, 0.1, 0.8], [0.0, 1.0, 0.0]]])
+    targets = torch.tensor([[[0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    torch.testing.assert_close(cross_entropy(weights, targets), -torch.tensor(0.25).log())
+
+
+def test_a_token_without_links_is_linked_to_the_end_mark() -> None:
+    batch = pairs([4, 7, 2], [5, 3, 6])
+    weights = torch.zeros(*batch.target_out.shape, batch.source.shape[1])
+    weights[0, :, 2], weights[1, 0, 5], weights[2, 3, :2] = 1, 1, 0.5
+    weights *= batch.target_mask[:, :, None]
+    found = with_end_mark(weights, batch)
+    free = batch.target_mask & (weights.sum(-1) == 0) & (batch.target_out != END)
+    assert free.any()
+    last = batch.source_mask.sum(1) - 1
+    for row, step in free.nonzero().tolist():
+        assert found[row, step].nonzero().flatten().tolist() == [int(last[row])]
+    assert torch.equal(found[~free], weights[~free])
+    assert not with_end_mark(torch.zeros_like(weights), batch).any()

@@ -1,4 +1,4 @@
-"""Self-critical training: its gradient is that of the expected reward, and rewards rise."""
+"""Self-critical training and regions: gradients, and where the attention goes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from attncli.caption.self_critical import SelfCritical, likelihoods
 from attncli.data.examples import epoch_plan
 from attncli.training.run import fresh_state
+from attncli.training.settings.config import RunConfig
 from attncli.training.sources import source_of_run
+from models.core.errors import ModelError
 from models.core.types import Batch, Memory
 from models.core.use_config import SearchConfig
+from models.engines.captioner import Captioner
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
-from tests.attncli.training.small import load
-from tests.attncli.training.small_captions import PATCHES, small_config, write_images
+from tests.attncli.training.small import load, run
+from tests.attncli.training.small_captions import PATCHES, Files, small_config, write_images
 
 CPU = torch.device("cpu")
 CRITICAL = ("train.self_critical_lr=0.005", "model.dropout=0")
-
-
 Begun = tuple[SelfCritical, EncoderDecoder, Batch, np.ndarray]
 
 
@@ -126,3 +128,49 @@ def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
     assert len(last) == 2 * len(first)  # two captions each
     assert torch.equal(last, first.repeat_interleave(len(last) // len(first), 0))
     assert 0.3 < (first == 0).float().mean() < 0.7
+
+
+CELL = 5  # of 4 x 4
+WORDS = 7  # of each caption, the stop included
+SHORT = ("train.steps=30", "train.metric=loss")
+
+
+def with_regions(files: Files, lines: list[str], *more: str) -> RunConfig:
+    """Return the settings of a minute run whose file of regions has the given lines."""
+    path = files.train.with_suffix(".regions")
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    changes = [f"data.regions={path}", "train.attention.regions=4", *SHORT, *more]
+    return small_config(files, *changes)
+
+
+def attention_on_the_cell(folder: Path, files: Files) -> float:
+    """Return the mean attention of a captioner's words on the cell."""
+    images = [Image.open(path) for path in sorted(files.images.iterdir())]
+    found = [one.attention for one in Captioner.read(folder).caption(images, attention=True)]
+    shares = [float(m[CELL]) for one in found if one for m in one.maps.flatten(1)]
+    return sum(shares) / len(shares)
+
+
+def test_attention_is_where_the_regions_are(files: Files, tmp_path: Path) -> None:
+    captions = len(files.train.read_text("utf-8").splitlines())
+    line = " ".join(f"{CELL}-{word}" for word in range(WORDS - 1))
+    run(with_regions(files, [line] * captions), tmp_path / "drawn")
+    run(small_config(files, *SHORT), tmp_path / "free")
+    assert attention_on_the_cell(tmp_path / "drawn", files) > 0.5
+    assert attention_on_the_cell(tmp_path / "free", files) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("line", "count", "fault"),
+    [
+        ("0-0", 1, "1 line for 44 captions"),
+        ("0-0", 45, "45 lines for 44 captions"),
+        ("16-0", 44, "link 16-0 of a pair with 16 source"),
+        ("0:0", 44, "line 1: '0:0' is not a link"),
+    ],
+)
+def test_regions_that_do_not_fit_are_refused(
+    line: str, count: int, fault: str, files: Files, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match=fault):
+        run(with_regions(files, [line] * count), tmp_path / "run")

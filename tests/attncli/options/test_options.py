@@ -1,8 +1,10 @@
-"""Settings of commands: -s TABLE.KEY=VALUE, their list, and what each command refuses."""
+"""Options of commands: settings, help pages, pictures and standard input."""
 
 from __future__ import annotations
 
 import inspect
+import io
+import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pkgutil import resolve_name
@@ -10,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from attncli.options.help_page import OTHER, SECTIONS
+from attncli.options.line_streams import PictureFiles, open_source
 from attncli.options.settings import Options, SetOption, listed, names_of
 from attncli.shell import app
 from attncli.translate.engine import TranslateOptions
@@ -93,3 +97,45 @@ def test_a_parameter_of_a_command_is_never_a_table_of_its_options(name: str) -> 
     tables = [each.name for each in fields(options) if is_dataclass(each.default_factory)]
     found = options.of_command({"set": None} | dict.fromkeys(tables, "a text"))
     assert all(is_dataclass(getattr(found, table)) for table in tables)
+
+
+Page = Callable[[str], str]
+MOST_OPTIONS, MOST_LINES = 23, 80  # of a page
+
+
+@pytest.fixture
+def page(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> Page:
+    """Return a function that gives the help page of a command."""
+    monkeypatch.setenv("COLUMNS", "80")
+    return lambda name: str(attn(*name.split(), "--help").out)
+
+
+@pytest.mark.parametrize("name", app.COMMANDS)
+def test_a_page_fits_and_shows_no_type_of_python(name: str, page: Page) -> None:
+    shown = page(name)
+    assert not re.search(r"<(int|float|str|path|list\[)|x>=|<=x", shown)
+    rows = shown.splitlines()
+    assert sum(row.startswith("  -") for row in rows) <= MOST_OPTIONS and len(rows) <= MOST_LINES
+    before, _, example = shown.partition("Example:")
+    assert max(map(len, before.splitlines())) <= 80
+    assert f"attn {name}" in example.splitlines()[-1]
+
+
+def test_many_options_are_listed_in_sections_and_few_in_one(page: Page) -> None:
+    titles = re.findall(r"^(\w.*):$", page("translate"), re.M)
+    assert titles == ["Arguments", *(title for title in SECTIONS if title in titles), OTHER]
+    assert {"Model", "Search", "Computation"} < set(titles)
+    assert re.findall(r"^(\w.*):$", page("models show"), re.M) == ["Arguments", "Options"]
+
+
+def test_a_hyphen_alone_stands_for_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"read\n")))
+    for texts, content in ((["-"], b"read\n"), (["-", "a"], b"-\na\n")):
+        with open_source(texts, None) as stream:
+            assert stream.read() == content
+
+
+def test_a_picture_has_a_name_that_no_other_picture_has() -> None:
+    pictures = PictureFiles("maps/")
+    names = [pictures.path(name).name for name in ("a.wav", "b/a.wav", "a-2.wav", "a.wav", "-")]
+    assert names == ["a.png", "a-2.png", "a-2-2.png", "a-3.png", "stdin.png"]
