@@ -21,14 +21,10 @@ import pytest
 from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
-from attncli.jobs import bulk_run, bulk_work
+from attncli.jobs import bulk_work
 from attncli.jobs.bulk_job import NOT_IN_BULK, chunk_results, read_job
-from attncli.jobs.bulk_run import read_part, write_part
-from attncli.jobs.bulk_shards import ShardResult
 from attncli.shell import app
 from attncli.task.table import RUNNERS, TASKS, find_runner
-from models.core.errors import ResourceError
-from tests.attncli.bulk import in_process
 
 SHARD = ["--shard", "7"]
 pytestmark = pytest.mark.usefixtures("no_workers")
@@ -100,47 +96,6 @@ def test_a_finished_job_is_not_repeated(
     assert out.read_bytes() != b"changed"
 
 
-def test_finished_parts_are_not_processed_again(
-    source: Path,
-    expected: bytes,
-    tiny_bundle: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A full disk after two parts: one line, and the same command needs only the other parts."""
-    out, written = tmp_path / "out", list[int]()
-
-    def limited(path: Path, part: ShardResult) -> None:
-        if len(written) == 2:
-            raise ResourceError("cannot write: No space left on device")
-        write_part(path, part)
-        written.append(part.number)
-
-    monkeypatch.setattr(bulk_run, "write_part", limited)
-    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
-    assert not out.exists()
-    monkeypatch.setattr(bulk_run, "write_part", write_part)
-    seen: list[int] = []
-
-    def watched(*job: Any) -> Iterator[ShardResult]:
-        for part in in_process.process(*job):
-            seen.append(part.number)
-            yield part
-
-    monkeypatch.setattr(bulk_work, "process", watched)
-    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
-    assert out.read_bytes() == expected
-    assert sorted([*seen, *written]) == list(range(6))
-
-
-def test_a_damaged_part_is_processed_again(tmp_path: Path) -> None:
-    path, part = tmp_path / "name", ShardResult(3, 2, ((7, "error", "bad"),), b"a\nb\n")
-    write_part(path, part)
-    assert read_part(path) == part
-    path.write_bytes(path.read_bytes()[:-1])
-    assert read_part(path) is None
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_broken_job_loses_nothing(
     number: int, source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
@@ -179,15 +134,6 @@ def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:
     assert found == ["A", "not processed (RuntimeError: out of memory)", "B"]
     with pytest.raises(RuntimeError, match="out of memory"):
         chunk_results(task, [Line(1, "bad"), Line(2, "bad")])
-
-
-def test_a_mistake_that_a_worker_finds_is_one_line(
-    source: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    assert bulk(source, out, "translate", "-m", tiny_bundle, "--to", "de") == 1
-    error = capsys.readouterr().err
-    assert "attn: " in error and "Traceback" not in error
 
 
 def test_files_of_others_are_not_touched(
@@ -247,16 +193,6 @@ def test_an_output_that_would_replace_something_is_refused(
         assert bulk(given, out, *task) == 1
         assert message in capsys.readouterr().err
         assert before == (out.read_bytes() if out.exists() else None)
-
-
-def test_documents_are_not_translated_as_lines(
-    source: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = source.rename(source.with_name("page.md"))
-    out = source.with_name("out.md")
-    assert bulk(page, out, "translate", "-m", tiny_bundle) == 1
-    assert f"for documents: attn translate -i {page} -o {out}" in capsys.readouterr().err
-    assert not out.exists()
 
 
 def with_model(words: list[str], bundle: Path) -> list[str]:

@@ -50,13 +50,6 @@ def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None
     assert after == Line(2, "after")
 
 
-def test_a_chunk_has_a_limit_in_bytes() -> None:
-    size = 300_000
-    chunks = list(read_chunks(io.BytesIO((b"x" * size + b"\n") * 20)))
-    assert len(chunks) > 4
-    assert sum(map(len, chunks)) == 20
-
-
 def pipe_with(content: bytes) -> io.BufferedReader:
     """Return a pipe whose writer has written this and left."""
     read_end, write_end = os.pipe()

@@ -15,11 +15,10 @@ from attncli.faithful.result import Line, TranslatedLine
 from attncli.options.shared import check_texts
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.writers import REPORTED, OutputReport
+from attncli.translate.writers import OutputReport
 from models.core.errors import ModelError
 from models.core.types import Hypothesis, Translation
 from models.engines.translator import Translator
-from models.text.languages import Glossary, Term
 from models.text.normalise import normalise
 from tests.upper_model import Upper
 
@@ -114,23 +113,6 @@ def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Tra
     ) == ["600"]
 
 
-@pytest.mark.parametrize(
-    "lines, options, said",
-    [
-        (["3 1 2", "", "4"], USUAL, "2 lines without letters copied; --verbatim translates them"),
-        (["3 1 2", "a"], USUAL, ""),
-        (["3 1 2"], TranslateOptions(verbatim=True), ""),
-        ([""], USUAL, ""),
-    ],
-)
-def test_an_input_without_letters_is_reported(
-    lines: list[str], options: TranslateOptions, said: str
-) -> None:
-    report = OutputReport()
-    assert not list(report.messages(outcomes(lines, Upper(), options)))
-    assert report.copied() == said
-
-
 def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
     tiny_translator: Translator,
 ) -> None:
@@ -169,14 +151,6 @@ def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     assert translated(["走" * 250], model) and model.asked  # written without spaces
 
 
-def test_sentences_end_at_sentence_ends_only() -> None:
-    assert sentences("Mr. A. Smith came. He left!") == ["Mr. A. Smith came.", "He left!"]
-    assert sentences("He said 3. Then he left.") == ["He said 3. Then he left."]
-    assert sentences("What? no. Yes... maybe") == ["What? no.", "Yes... maybe"]
-    assert sentences("走吧。好。") == ["走吧。", "好。"]
-    assert sentences("one") == ["one"]
-
-
 def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "dev.tsv"
     path.write_text("a\tb\n")
@@ -194,32 +168,6 @@ def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
     check_texts(["https://example.org/film2.srt"])
     check_texts(["e.g."])
     check_texts([])
-
-
-def outcome_of(number: int, text: str, *, truncated: bool = False) -> TranslatedLine:
-    best = Hypothesis(text, -0.5, -2.0, ("a",), (4,), truncated)
-    return TranslatedLine(Line(number, "source"), Translation("source", (best,)))
-
-
-def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
-    report = OutputReport()
-    cut = [outcome_of(n, "a", truncated=True) for n in range(1, REPORTED + 3)]
-    lost = outcome_of(8, "a")._replace(lost="東京")
-    messages = list(report.messages([outcome_of(9, "no " * 9), lost, *cut, outcome_of(10, "a b")]))
-    assert messages[0] == "line 9: the output repeats 'no' 9 times in a row (score -0.50)"
-    assert messages[1] == "line 8: the output lacks '東京', which the model does not know"
-    assert messages[2].startswith("line 1: the output was cut at its length limit, after 1 token ")
-    assert len(messages) == 2 + REPORTED
-    total = f"outputs cut at their length limit: {REPORTED + 2}"
-    assert list(report.totals(above=REPORTED)) == [total] and len(list(report.totals())) == 3
-
-
-def test_a_line_with_a_term_of_the_glossary_is_translated_sentence_by_sentence() -> None:
-    model = Upper()
-    line = Line(1, "The dog sees. The old cat sleeps.")
-    assert Plan.of(line, model, USUAL.plan).texts == [line.text]
-    model.glossary = Glossary((Term("cat", "Kater"),))
-    assert Plan.of(line, model, USUAL.plan).texts == ["The dog sees.", "The old cat sleeps."]
 
 
 class Echo(Upper):

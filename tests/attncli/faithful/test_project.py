@@ -179,15 +179,6 @@ def test_nothing_is_lost_by_taking_a_line_apart() -> None:
         assert [tag.at for tag in tagged.tags] == sorted(tag.at for tag in tagged.tags)
 
 
-def test_words_keep_accents_and_scripts_without_spaces_are_split_by_character() -> None:
-    def texts(text: str) -> list[str]:
-        return [text[start:end] for start, end in words(text)]
-
-    assert texts("Das (alte) Haus-Boot's.") == ["Das", "alte", "Haus", "Boot", "s"]
-    assert texts("हिन्दी e\u0301t") == ["हिन्दी", "e\u0301t"]
-    assert texts("日本のX線") == ["日", "本", "の", "X", "線"]
-
-
 def test_a_block_ends_a_text_and_a_line_break_does_not() -> None:
     assert parse("<ul><li>One</li> <li>two<br>three</li></ul>").blocks == ["One", "two three"]
     assert parse(" one <b>two</b> ").blocks == [" one two "]

@@ -121,12 +121,6 @@ def test_protect_and_restore_give_the_text_whatever_it_is() -> None:
             ]
 
 
-def test_a_model_with_too_few_reserved_tokens_reads_the_parts_themselves() -> None:
-    marks, parts = protect("{a} or {b} or {c} ☀")
-    assert readable(marks, parts, model(2))[0] == "{a} or {b} or {c} ☀"
-    assert readable(marks, parts, model(3))[0] == "\ue000 or \ue001 or \ue002 ☀"
-
-
 @pytest.mark.parametrize(
     ("raw", "in_order"),
     [("%s", True), ("<b>", True), ("**", True), ('"%d"', True), ("[b]", True)]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from PIL import Image
 
 import models
 from attncli import ModelError, load
@@ -64,14 +63,6 @@ def test_align_a_given_pair(tiny_bundle: Path) -> None:
     assert found.text == one.text and found.alignment is found and found.score < 0
 
 
-def test_align_takes_the_target_language() -> None:
-    translator: Any = load("everyday")
-    found = translator.align("A dog.", "Ein Hund.", to="de")
-    expected = translator.for_direction("de").align("A dog.", "Ein Hund.")
-    assert found.score == expected.score and found.weights.equal(expected.weights)
-    assert found.links == {(0, 0), (1, 1)}
-
-
 def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Path) -> None:
     captioner: Any = load(soft_captioner)
     path = photos / "a.png"
@@ -91,29 +82,6 @@ def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Pat
     assert captioner.caption(captioner.features([image])[0]).text == expected
     many = captioner.caption([path, photos / "b.jpg"])
     assert [one.text for one in many] == [expected, captioner.caption(photos / "b.jpg").text]
-
-
-def test_a_large_photo_is_read_alike_by_its_path_and_by_pillow(
-    soft_captioner: Path, tmp_path: Path
-) -> None:
-    pixels = numpy.random.default_rng(1).integers(0, 255, (900, 1200, 3), "uint8")
-    Image.fromarray(pixels).save(tmp_path / "a.jpg")
-    captioner: Any = load(soft_captioner)
-    path, opened = (captioner._opened(one(tmp_path / "a.jpg")) for one in (str, Image.open))
-    assert path.tobytes() == opened.tobytes() and path.width < 1200  # reduced while it is decoded
-
-
-def test_classify_one_or_many(toy_classifier: Path) -> None:
-    classifier: Any = load(toy_classifier)
-    texts = ["play some music", "what is the weather"]
-    many = classifier.classify(texts, nbest=2)
-    one = classifier.classify(texts[0], nbest=2)
-    assert one.label == many[0].label and one.score == one.labels[0].probability
-    assert [word for word, _ in one.words] == texts[0].split()
-    assert texts[0].split()[0] in one.picture and "iframe" in one._repr_html_()
-    assert classifier.classify("").score == 0
-    with pytest.raises(ModelError, match="nbest = 0"):
-        classifier.classify(texts[0], nbest=0)
 
 
 def test_what_is_no_text_or_no_device_is_refused(tiny_bundle: Path) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from attncli.options.help_page import OTHER, SECTIONS
 from attncli.options.line_streams import PictureFiles, open_source
 from attncli.options.settings import Options, SetOption, listed, names_of
 from attncli.shell import app
@@ -44,29 +43,6 @@ def test_an_option_of_its_own_beats_the_setting_of_the_same_name() -> None:
     for beam, expected in ((4, 4), (None, 3)):
         options = TranslateOptions.read(["search.beam=3"], beam=beam)
         assert options.of("search") == {"beam": expected}
-
-
-@pytest.mark.parametrize(
-    ("setting", "expected"),
-    [
-        ("search.bean=3", "did you mean beam"),
-        ("beam=3", "setting 'beam' without its table; expected search.beam"),
-        ("train.warmup=3", "unknown setting 'train'"),
-        ("search.max_ratio=3", "search.max_ratio', which has no effect"),  # it is for texts
-        ("search.beam=0", "search.beam = 0; expected at least 1"),
-        ("search.beam", "the form section.key=value"),
-    ],
-)
-def test_a_setting_that_a_command_does_not_have_is_refused_in_one_line(
-    setting: str, expected: str, attn: Attn
-) -> None:
-    [line] = attn("caption", "a.png", "-s", setting, status=1).err.splitlines()
-    assert expected in line
-
-
-def test_settings_of_the_search_that_have_no_effect_are_refused(attn: Attn) -> None:
-    words = ("-m", "x", "-s", "search.temperature=0.5")
-    assert "expected search.method=sample" in attn("translate", *words, status=1).err
 
 
 @pytest.mark.parametrize("name", WITH_SETTINGS)
@@ -119,13 +95,6 @@ def test_a_page_fits_and_shows_no_type_of_python(name: str, page: Page) -> None:
     before, _, example = shown.partition("Example:")
     assert max(map(len, before.splitlines())) <= 80
     assert f"attn {name}" in example.splitlines()[-1]
-
-
-def test_many_options_are_listed_in_sections_and_few_in_one(page: Page) -> None:
-    titles = re.findall(r"^(\w.*):$", page("translate"), re.M)
-    assert titles == ["Arguments", *(title for title in SECTIONS if title in titles), OTHER]
-    assert {"Model", "Search", "Computation"} < set(titles)
-    assert re.findall(r"^(\w.*):$", page("models show"), re.M) == ["Arguments", "Options"]
 
 
 def test_a_hyphen_alone_stands_for_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

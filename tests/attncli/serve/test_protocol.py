@@ -374,12 +374,6 @@ def test_a_file_with_another_ending_is_text_as_for_the_command(
     assert uploaded(url, "a.bin", b"\x00\xff\xfe").status_code == 400
 
 
-def test_a_document_of_several_texts_in_a_line_names_this_line(url: str) -> None:
-    content = "The old dog sleeps.\tA cat.\n\u16a0\u16a2\u16a6\u16a8\tThe \u16a0 dog.\n"
-    first, *_ = uploaded(url, "a.txt", content.encode()).json()["notes"]
-    assert first.startswith("line 2, ")
-
-
 def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:
     text = "A dog.\r\n\r\nA cat.\n"
     found = post(url, q=text, source="EN", target="de_DE").json()["translatedText"]

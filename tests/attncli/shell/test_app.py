@@ -6,7 +6,6 @@ import errno
 import importlib
 import inspect
 import os
-import re
 import resource
 import subprocess
 import sys
@@ -17,7 +16,6 @@ import pytest
 
 from attncli.shell import app
 from attncli.terminal import console
-from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.forks import Program
 
@@ -59,13 +57,6 @@ def test_the_line_in_the_list_is_the_first_of_the_docstring(name: str) -> None:
     doc = inspect.getdoc(getattr(importlib.import_module(module), function)) or ""
     assert app.summary(name) == doc.splitlines()[0]
     assert len(app.summary(name)) <= 58, "longer ones are cut in the list at 80 columns"
-
-
-def test_commands_under_another_are_listed_suggested_and_refused(attn: Attn) -> None:
-    shown = attn("models", "--help").out
-    assert re.search(rf"attn models show +{re.escape(app.summary('models show'))}", shown)
-    assert "'models show'" in attn("models", "shwo", "dot", status=2).err
-    assert attn("models", "pointer").out == attn("models", "show", "pointer").out
 
 
 @pytest.mark.parametrize("word", ["--help", "models"])
@@ -111,24 +102,6 @@ def test_values_are_completed(words: str, expected: list[str]) -> None:
     assert program(**environment)[1].split() == expected
 
 
-@pytest.mark.parametrize(
-    "arguments, expected",
-    [
-        (["tranlate"], "'translate'"),
-        (["--foo"], "no such option: --foo"),
-        (["translate", "--bean", "3"], "--beam"),
-        (["translate", "-m", "x", "-s", "search.method=greedy", "--nbest", "2"], "method=beam"),
-        (["translate", "-m", "x", "-i", "file", "text"], "--input"),
-        (["translate", "-i", "one", "--input=two"], "--input is given 2 times"),
-    ],
-)
-def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected: str) -> None:
-    status, out, said = program(*arguments)
-    assert (status, out) == (2, "")
-    [line] = said.splitlines()
-    assert line.startswith("attn: ") and expected in line
-
-
 def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def broken() -> None:
         """Fail."""
@@ -136,11 +109,6 @@ def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
     monkeypatch.setattr(app, "broken", broken, raising=False)
     monkeypatch.setitem(app.COMMANDS, "broken", "attncli.shell.app:broken")
-
-
-def test_a_mistake_is_one_line_and_1(monkeypatch: pytest.MonkeyPatch, attn: Attn) -> None:
-    table_with(monkeypatch, ModelError("a cat\non the mat", "a dog", "feed it"))
-    assert attn("broken", status=1).err == "attn: a cat on the mat; expected a dog; feed it\n"
 
 
 def failing(error: BaseException) -> Callable[..., None]:
@@ -256,10 +224,3 @@ def test_what_runs_at_the_end_of_the_process_can_write() -> None:
     command = [sys.executable, "-c", code]
     shown = subprocess.run(command, capture_output=True, text=True, env=buffered)
     assert shown.stdout.splitlines()[-1] == "written last" and shown.returncode == 0
-
-
-def test_a_profiler_writes_its_result(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "cProfile", "-o", str(tmp_path / "profile")]
-    shown = subprocess.run([*command, "-m", "attncli", "--version"], capture_output=True, text=True)
-    assert shown.stdout.startswith("attn ")
-    assert (tmp_path / "profile").stat().st_size > 0

@@ -70,14 +70,6 @@ def test_every_kind_of_file_gives_the_same_captions(
     assert not parts_of(path)
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_accents_are_composed_in_captions_and_kept_in_names(kind: str, tmp_path: Path) -> None:
-    name, caption = "cafe\u0301.jpg", "A cafe\u0301."
-    content = FILES[kind].replace("a.jpg", name).replace("A dog runs.", caption)
-    [first, _] = read_captions(write(tmp_path / "captions", content))
-    assert first == Captioned(name, ("A caf\u00e9.", "A brown dog."))
-
-
 def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
     path = write(tmp_path / "captions", json.dumps({"images": KARPATHY}))
     assert parts_of(path) == {"train", "dev"}

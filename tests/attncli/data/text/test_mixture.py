@@ -120,12 +120,6 @@ def test_concatenated_examples_join_pairs_of_one_direction(
             assert batch.source[0, -1] == END and (batch.source[0] == END).sum() == 1
 
 
-def test_no_concatenated_example_is_longer_than_the_limit(mixed: Mixed) -> None:
-    mixture = mixed(concatenate=0.6, longest=60)
-    many = (mixture.rows >= 0).sum(1) > 1
-    assert many.any() and np.maximum(*mixture.lengths)[many].max() <= 60
-
-
 def test_examples_depend_on_seed_and_epoch_alone(mixed: Mixed) -> None:
     variation = {"seed": 5, "temperature": 3, "concatenate": 0.2, "noise": 0.5, "sampling": 0.2}
     one, other = (mixed(**variation) for _ in range(2))

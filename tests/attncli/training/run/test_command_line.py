@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import pytest
 
 from attncli.commands.train_options import spread
-from attncli.commands.train_run import Display, Stop
+from attncli.commands.train_run import Display
 from attncli.training.command_line import settings
 from attncli.training.configuration import run_config
 from attncli.training.folder import differences
@@ -107,16 +106,6 @@ def test_files_become_absolute_and_may_move_but_settings_may_not_change(
 )
 def test_dev_takes_what_follows(line: str, expected: str) -> None:
     assert spread(line.split()) == expected.split()
-
-
-# signals, memory
-def test_a_second_signal_does_not_wait() -> None:
-    stop = Stop()
-    assert not stop()
-    stop.ask(signal.SIGINT, None)
-    assert stop() and stop.status == 130
-    with pytest.raises(KeyboardInterrupt):
-        stop.ask(signal.SIGINT, None)
 
 
 def test_a_run_begins_without_the_score_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
