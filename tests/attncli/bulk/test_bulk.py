@@ -16,15 +16,19 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+import numpy
 import pytest
 
 from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
+from attncli.interface.bulk import BatchMapper
 from attncli.jobs import bulk_work
-from attncli.jobs.bulk_job import NOT_IN_BULK, chunk_results, read_job
+from attncli.jobs.bulk_job import NOT_IN_BULK, chunk_results
 from attncli.shell import app
 from attncli.task.table import RUNNERS, TASKS, find_runner
+from attncli.translate.runner import TranslateRunner
+from models.engines.translator import Translator
 
 SHARD = ["--shard", "7"]
 pytestmark = pytest.mark.usefixtures("no_workers")
@@ -195,10 +199,6 @@ def test_an_output_that_would_replace_something_is_refused(
         assert before == (out.read_bytes() if out.exists() else None)
 
 
-def with_model(words: list[str], bundle: Path) -> list[str]:
-    return [words[0], "-m", str(bundle), *words[1:]]
-
-
 @pytest.mark.parametrize("name", RUNNERS)
 def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
     parameters = set(inspect.signature(resolve_name(TASKS[name].commands[name])).parameters)
@@ -206,12 +206,54 @@ def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
     assert parameters <= {*options, "set", "beam", "nbest", "model", *NOT_IN_BULK}
 
 
-def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: Path) -> None:
-    terms = tmp_path / "terms.tsv"
-    terms.write_text("dog\tHund\n", "utf-8")
-    words = ["translate", "--beam", "3", "--glossary", str(terms), "--verbatim", "--scores"]
-    job = read_job(with_model(words, tiny_bundle))
-    assert (job.settings["beam"], job.settings["verbatim"], job.threads) == (3, True, 1)
-    assert job.settings["glossary"] == [["dog", "Hund"]]
-    job.open()
-    assert read_job(with_model(["translate", "--threads", "0"], tiny_bundle)).threads == 0
+TEXTS = ["The dog sees a house.", "", "The old cat sleeps.", "A girl reads."]
+
+
+def bulk_of_fields(given: Path, out: Path, fields: list[str], *task: object) -> int:
+    words = [word for field in fields for word in ("--field", field)]
+    words += ["--shard", "2", "-q", str(given), str(out)]
+    return app.run(["bulk", *words, "--", *map(str, task)])
+
+
+@pytest.fixture
+def expected_texts(tiny_translator: Translator) -> list[str]:
+    return [found.text for found in TranslateRunner(tiny_translator).results(TEXTS)]
+
+
+def test_json_lines_keep_their_fields_and_get_the_result(
+    tiny_bundle: Path, tmp_path: Path, expected_texts: list[str]
+) -> None:
+    rows = [json.dumps({"id": n, "meta": {"text": text}}) for n, text in enumerate(TEXTS)]
+    lines = [*rows[:2], "", "[1]", '{"meta": 7}', *rows[2:]]
+    source, out = tmp_path / "in.jsonl.gz", tmp_path / "out.jsonl"
+    source.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+    assert bulk_of_fields(source, out, ["meta.text"], "translate", "-m", tiny_bundle) == 1
+    found = out.read_text().split("\n")
+    assert found[2:5] == ["", "[1]", '{"meta": 7}'] and found[-1] == ""
+    objects = [json.loads(row) for row in found[:2] + found[5:-1]]
+    assert [one["translation"] for one in objects] == expected_texts
+    assert [one["meta"]["text"] for one in objects] == TEXTS
+    errors = (tmp_path / "out.jsonl.bulk" / "errors.jsonl").read_text().splitlines()
+    assert [json.loads(row)["record"] for row in errors] == [4, 5]
+
+
+def test_pairs_of_two_fields_are_aligned(tiny_bundle: Path, tmp_path: Path) -> None:
+    pair = {"en": "The dog sees\ta house.", "de": "Der Hund sieht ein Haus."}
+    (tmp_path / "in").write_text(json.dumps(pair) + "\n")
+    words = ("align", "-m", tiny_bundle, "--reverse-model", tiny_bundle)
+    assert bulk_of_fields(tmp_path / "in", tmp_path / "out", ["en", "de"], *words) == 0
+    assert "-" in json.loads((tmp_path / "out").read_text())["links"]
+    assert bulk_of_fields(tmp_path / "in", tmp_path / "out", ["en"], *words) == 2
+
+
+def test_a_batch_gets_a_column_of_results(
+    tiny_bundle: Path, soft_captioner: Path, photos: Path, expected_texts: list[str]
+) -> None:
+    mapper = BatchMapper(["translate", "-m", str(tiny_bundle)])
+    found = mapper({"text": numpy.array(TEXTS), "id": numpy.arange(4)})
+    assert list(found["translation"]) == expected_texts and list(found["id"]) == [0, 1, 2, 3]
+    assert isinstance(found["translation"], numpy.ndarray)
+    content = (photos / "a.png").read_bytes()
+    captions = BatchMapper(["caption", "-m", str(soft_captioner)], column="image", into="said")
+    found = captions({"image": [content, b"none"]})
+    assert found["said"][0] and "not a readable image" in found["said_error"][1]

@@ -125,8 +125,3 @@ def test_every_line_is_translated_and_every_line_end_stays(text: str) -> None:
     for outcome in (first[0], *second):
         assert outcome.translation and outcome.translation.text == text.upper()
         assert outcome.line.text == outcome.translation.source == text
-
-
-def test_a_text_with_a_line_that_is_refused_is_not_translated() -> None:
-    [[outcome]] = by_line([[Line(7, "a\nb", fault="longer than 1 MiB")]], TRANSLATE)
-    assert outcome.translation is None and "line 7 is longer" in outcome.note

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from attncli.documents.document import (
     DocumentOptions,
-    format_of,
     is_mail,
     read_document,
     reassemble,
@@ -151,12 +149,6 @@ def test_a_paragraph_of_markdown_keeps_its_width_and_does_not_become_a_list() ->
     written = document.segments[0].write(("uno dos tres - cuatro cinco - 1. seis",))
     assert written == "uno dos tres -\n> cuatro cinco - 1.\n> seis"
     assert read_document("a", "markdown", DocumentOptions()).segments[0].write(("# b",)) == "\\# b"
-
-
-def test_what_is_left_of_markdown_is_listed() -> None:
-    content = "---\na: b\n---\n```\na\n```\n\n| a |\n|---|\n| b\\|c |\n"
-    found = ["front matter", "code blocks", "texts that could not be read"]
-    assert kinds("markdown", content) == found
 
 
 TIMES = "<tt xml:lang='{}'><p>{} <span xml:lang='fr'>b <span>c</span></span> {}</p></tt>"
@@ -321,16 +313,6 @@ def test_empty_entries_are_filled_and_the_others_kept() -> None:
     one_form = PO.replace("nplurals=2", "nplurals=1").replace('msgstr[1] ""\n', "")
     assert 'msgstr[0] "%D FILES"' in in_capitals("po", one_form)
     assert 'msgstr "A\\t9C"' in in_capitals("po", 'msgid "a\\t\\9\\x63"\nmsgstr ""\n')
-
-
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [("a.srt", "srt"), ("a.MD", "markdown"), ("a.tsv.gz", "csv"), ("a.en", "text"), ("md", "text")]
-    + [("a.docx", "docx"), ("a.odt", "odt"), ("a.odp", "odt"), ("a.epub", "epub")],
-)
-def test_the_format_is_told_by_the_name(name: str, found: str) -> None:
-    assert format_of(Path(name)) == found
-    assert format_of(None) == "text"
 
 
 CONTAINERS = """---

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -12,11 +11,9 @@ from attncli.faithful.fit import Fitting, fitted
 from attncli.faithful.kinds import KINDS
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.options.shared import check_texts
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.writers import OutputReport
-from models.core.errors import ModelError
 from models.core.types import Hypothesis, Translation
 from models.engines.translator import Translator
 from models.text.normalise import normalise
@@ -57,16 +54,6 @@ def test_spaces_and_emoji_do_not_change_the_translation_and_are_kept_at_the_ends
     assert translated([before + text + after], tiny_translator) == [before + plain + after]
 
 
-def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
-    tiny_translator: Translator,
-) -> None:
-    texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
-    plain = TranslateOptions(verbatim=True)
-    assert [found.lost for found in outcomes(texts, tiny_translator, plain)] == ["", "😀", "東京"]
-    assert not any(found.lost for found in outcomes(texts, tiny_translator))
-    assert [found.lost for found in outcomes(["東"], Copying(tiny_translator))] == [""]
-
-
 def test_a_line_of_letters_that_the_model_does_not_know_is_copied_and_reported(
     tiny_translator: Translator,
 ) -> None:
@@ -78,14 +65,6 @@ def test_a_line_of_letters_that_the_model_does_not_know_is_copied_and_reported(
     assert not outcomes(lines, tiny_translator, TranslateOptions(verbatim=True))[0].foreign
 
 
-class Copying(Upper):
-    """A model that copies characters that it does not know."""
-
-    def __init__(self, known: Translator) -> None:
-        super().__init__()
-        self.unknown_characters = known.unknown_characters  # type: ignore[method-assign]
-
-
 @pytest.mark.parametrize(
     ("text", "plain"), [("it\u2019s", "it's"), ("Ma\u0308dchen", "M\u00e4dchen")]
 )
@@ -93,14 +72,6 @@ def test_apostrophes_are_straight_and_accents_composed_for_the_model(text: str, 
     model = Upper()
     assert translated([text], model) == [plain.upper()]
     assert translated([text], model, TranslateOptions(verbatim=True)) == [text.upper()]
-
-
-def test_text_between_tags_is_composed_and_tags_stay_as_they_are() -> None:
-    tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
-    plan = Plan.of(Line(1, tagged), Upper(), USUAL.plan, tags=True)
-    assert plan.pieces == ("Sch\u00f6n ist das M\u00e4dchen.",)
-    assert plan.tagged and [tag.at for tag in plan.tagged.tags] == [0, 5, 10, 21]
-    assert plan.tagged.tags[2].raw == "<a href='u\u0308'>"
 
 
 def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Translator) -> None:
@@ -126,18 +97,6 @@ def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
     assert list(model.asked) == ["THE DOG RUNS"]
 
 
-def test_a_long_line_is_translated_sentence_by_sentence(tiny_translator: Translator) -> None:
-    texts = [PLAIN, "He ran.", "I ran."]
-    parts = translated(texts, tiny_translator)
-    assert tiny_translator.search.split_above == 40
-    for most, count in ((5, 3), (200, 1), (0, 1)):
-        model = tiny_translator.with_search(replace(tiny_translator.search, split_above=most))
-        [outcome] = outcomes([" ".join(texts)], model, USUAL)
-        assert len(outcome.parts) == count and not outcome.note
-        assert outcome.translation
-        assert count == 1 or outcome.translation.text == " ".join(parts)
-
-
 def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     model, word = Upper(), "a" * 250
     for line in (f" {word} ", f"the key is {word} today"):
@@ -149,25 +108,6 @@ def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     assert translated([word], model, TranslateOptions(verbatim=True)) != [word] and model.asked
     model.asked.clear()
     assert translated(["走" * 250], model) and model.asked  # written without spaces
-
-
-def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "dev.tsv"
-    path.write_text("a\tb\n")
-    with pytest.raises(ModelError, match="name of a file.* -i .*dev.tsv"):
-        check_texts([str(path)])
-    mail = tmp_path / "a.eml"
-    mail.write_text("Subject: a\n\nb\n")
-    with pytest.raises(ModelError, match="mail is not read: save its body as FILE.txt"):
-        check_texts([str(mail)])
-    check_texts([str(path), "some text"])
-    check_texts(["x" * 10_000, "\0"])
-    with pytest.raises(ModelError, match="no file film2.srt; expected text to translate.* -i"):
-        check_texts(["film2.srt"])
-    check_texts(["I read film2.srt"])
-    check_texts(["https://example.org/film2.srt"])
-    check_texts(["e.g."])
-    check_texts([])
 
 
 class Echo(Upper):

@@ -27,22 +27,6 @@ def test_a_result_has_the_score_and_the_alternatives_of_its_outputs(tiny_bundle:
     assert translator.translate([]) == []
 
 
-def test_texts_are_prepared_as_the_command_prepares_lines() -> None:
-    translator: Any = load("everyday")
-    plain, long = "It's late.", "The dog sleeps. " * 50
-    odd = ["It’s  late.", "THE DOG SLEEPS.", "12.50", "", long]
-    found = translator.translate(odd, to=["de", "fr", "de", "de", "es"])
-    assert found[0].text == translator.translate(plain, to="de").text
-    assert found[1].text.isupper() and found[2].text == "12.50" and found[3].text == ""
-    assert [one.to for one in found] == ["de", "fr", "de", "de", "es"]
-    assert found[4].alignment.target == tuple(found[4].text.split())
-    assert len(found[4].alignment.source) == 150 and found[4].picture and found[2].picture
-    assert found[2].alignment.target == ()
-    raw = translator.translate("THE DOG SLEEPS.", to="fr", verbatim=True)
-    assert raw == translator.for_direction("fr").translate(["THE DOG SLEEPS."], verbatim=True)[0]
-    assert raw.text != found[1].text
-
-
 def test_a_translation_has_an_alignment_and_shows_it(tiny_bundle: Path) -> None:
     one: Any = load(tiny_bundle).translate(TEXTS[0])  # type: ignore[union-attr]
     found = one.alignment
@@ -51,16 +35,6 @@ def test_a_translation_has_an_alignment_and_shows_it(tiny_bundle: Path) -> None:
     assert all(word in one.picture for word in found.target)
     page = one._repr_html_()
     assert page.startswith("<iframe") and "&lt;script" in page and "<script" not in page
-
-
-def test_align_a_given_pair(tiny_bundle: Path) -> None:
-    translator: Any = load(tiny_bundle)
-    one = translator.translate(TEXTS[0])
-    found = translator.align(TEXTS[0], one.text)
-    assert found.links == one.alignment.links
-    [again] = translator.align([TEXTS[0]], [one.text])
-    assert again.links == found.links and found.target[0] in found.picture
-    assert found.text == one.text and found.alignment is found and found.score < 0
 
 
 def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Path) -> None:

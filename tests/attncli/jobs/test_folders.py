@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -118,28 +117,6 @@ def test_verify_covers_checkpoints_snapshots_and_prepared_data(
         path.write_bytes(content)
 
 
-def test_a_mistake_in_the_data_leaves_a_folder_that_can_be_used(
-    texts: Texts, tmp_path: Path
-) -> None:
-    good = texts.train.read_text("utf-8")
-    for path, content, message in (
-        (texts.train, good + "no tab\n", "line 61 has no tab"),
-        (texts.train, "", "train.tsv is empty"),
-        (texts.dev, "no tab\n", "line 1 has no tab"),
-        (texts.dev, "", "dev.tsv is empty"),
-    ):
-        kept = path.read_text("utf-8")
-        path.write_text(content, "utf-8")
-        with pytest.raises(ModelError, match=message):
-            run(small_config(texts), tmp_path / "run")
-        path.write_text(kept, "utf-8")
-    texts.dev.rename(tmp_path / "elsewhere")
-    with pytest.raises(ModelError, match="cannot read .*dev.tsv"):
-        run(small_config(texts), tmp_path / "run")
-    (tmp_path / "elsewhere").rename(texts.dev)
-    run(small_config(texts), tmp_path / "run")
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return a finished run and a stopped one. Not to be changed."""
@@ -190,17 +167,6 @@ def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
     assert listed()["runs/next"].state == "waiting"
     (folder / "half/config.toml").write_text("[model")
     assert listed()["runs/half"].state == "damaged"
-
-
-def test_the_table_json_and_an_empty_folder(folder: Path, attn: Attn) -> None:
-    head, row = attn("runs", "runs/demo").out.splitlines()
-    assert head.split() == ["run", "state", "data", "languages", "score", "updates", "date", "size"]
-    assert row.startswith("runs/demo  finished  train.tsv")
-    records = json.loads(attn("runs", "--json").out)
-    assert {record["state"] for record in records} == {"finished", "stopped"}
-    shutil.rmtree(folder)
-    assert "attn train" in attn("runs").err
-    assert "nowhere" in attn("runs", "nowhere", status=1).err
 
 
 def test_pruning_leaves_a_finished_run_with_the_same_model(folder: Path, attn: Attn) -> None:

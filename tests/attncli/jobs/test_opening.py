@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.jobs.loading import model_names
 from models import load_ensemble, load_translator
 from models.core.use_config import VERBATIM, SearchConfig
 from models.engines.translator import EnsembleTranslator
@@ -17,29 +16,6 @@ from models.networks.bundle import build, read, save, sizes_of
 from tests.attncli.command_line import Attn
 
 LIMITED, FREE = {"licence": "CC BY-NC 4.0"}, {"licence": "CC BY 4.0"}
-
-
-@pytest.mark.parametrize(
-    ("folders", "names"),
-    [
-        (["runs/en-de"], ["en-de"]),
-        (["runs/en-de", "runs/rnn"], ["en-de", "rnn"]),
-        (["x/none/seed-1", "x/dot/seed-1"], ["none", "dot"]),
-        (["x/none/seed-1"], ["none"]),
-        (["x/none/seed-1", "x/dot/seed-2"], ["none, seed 1", "dot, seed 2"]),
-        (["x/none/seed-1", "x/none/seed-2"], ["none, seed 1", "none, seed 2"]),
-        (
-            ["x/none/seed-1", "x/dot/seed-1", "x/dot/seed-2"],
-            ["none, seed 1", "dot, seed 1", "dot, seed 2"],
-        ),
-        (["x/a", "x/a"], ["x/a", "x/a"]),
-        (["x/a", "x/b/x/a"], ["x/a", "x/b/x/a"]),
-    ],
-)
-def test_models_are_named_by_the_parts_of_their_paths_that_differ(
-    folders: list[str], names: list[str]
-) -> None:
-    assert model_names([Path(folder) for folder in folders]) == names
 
 
 def test_a_model_searches_by_its_saved_settings(

@@ -37,7 +37,6 @@ from attncli.training.metrics import described
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.state import read_counters
 from attncli.training.stepper import Stepper
-from attncli.translate.source import TextTraining
 from models import load_translator
 from models.alignment import AlignConfig, choose_head
 from models.core.errors import ModelError
@@ -99,17 +98,6 @@ def test_the_events_of_a_run(texts: Texts, tmp_path: Path) -> None:
     assert records[0]["event"] == "start" and records[0]["precision"] in ("fp32", "bf16")
     assert records[0]["parameters"] == events[0].parameters
     assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_finished_run_says_so_and_does_nothing(
-    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = small_config(texts)
-    kept = run(config, tmp_path / "run")[-1]
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*s*")}
-    monkeypatch.setattr(TextTraining, "load", None)  # the data are not read again
-    assert run(config, tmp_path / "run") == [AlreadyFinished(14, "14 updates done", kept)]  # type: ignore[arg-type]
-    assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
 def test_the_kept_bundle_is_the_best_of_all_that_was_scored(texts: Texts, tmp_path: Path) -> None:
@@ -289,18 +277,6 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(
         run(config, folder)
         assert_same(folder, tmp_path / "unbroken")
     assert number > 3 * 16
-
-
-def test_a_log_that_cannot_be_written_is_one_line(texts: Texts, tmp_path: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
-    config = small_config(texts)
-    with pytest.raises(Interrupted):
-        run(config, tmp_path / "run", after(3))
-    (tmp_path / "run" / "log.jsonl").unlink()
-    (tmp_path / "run" / "log.jsonl").symlink_to("/dev/full")
-    with pytest.raises(ModelError, match="log.jsonl"):
-        run(config, tmp_path / "run")
 
 
 @pytest.mark.parametrize(

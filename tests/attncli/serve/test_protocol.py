@@ -362,18 +362,6 @@ def test_checks_are_in_the_answer_only_if_an_output_fails_one(url: str, attn: At
     assert translator.translate(NUMBERS, to="de").checks[0]._asdict() == failed["checks"][0]
 
 
-def test_a_file_with_another_ending_is_text_as_for_the_command(
-    url: str, attn: Attn, tmp_path: Path
-) -> None:
-    path = tmp_path / "letters.en"
-    path.write_text("The old dog sleeps.\n")
-    answer = uploaded(url, path.name, path.read_bytes()).json()
-    assert answer["name"] == "letters.de.en"
-    out = attn("translate", "--to", "de", "-i", path).out
-    assert httpx.get(answer["translatedFileUrl"]).text == out
-    assert uploaded(url, "a.bin", b"\x00\xff\xfe").status_code == 400
-
-
 def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:
     text = "A dog.\r\n\r\nA cat.\n"
     found = post(url, q=text, source="EN", target="de_DE").json()["translatedText"]
@@ -388,10 +376,16 @@ def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:
     assert all(len(answer.json()["translatedText"]) == 2 for answer in answers)
 
 
-def test_a_text_without_known_letters_has_no_language(url: str) -> None:
-    found = post(url, "/classify", q=["犬", "12"]).json()
-    assert [one["label"] for one in found] == ["unknown"] * 2
-    assert post(url, "/detect", q="犬").json()[0] == {"language": "en", "confidence": 0.0}
+def test_errors_of_the_chat_protocol_have_its_form(url: str) -> None:
+    message = {"messages": [{"role": "user", "content": "Hi"}]}
+    for model, status in (("everyday:xx", 400), ("nothing", 404), ("everyday:en-xx", 400)):
+        answer = post(url, "/v1/chat/completions", model=model, **message)
+        error = answer.json()["error"]
+        assert answer.status_code == status and "xx" in error["message"] + "xx" * (status == 404)
+        assert error["type"] == "invalid_request_error" and "code" in error
+    answer = post(url, "/v1/chat/completions", model="everyday:de-DE", **message)
+    assert answer.status_code == 200
+    assert isinstance(post(url).json()["error"], str)
 
 
 def test_a_document_with_progress(url: str) -> None:

@@ -1,12 +1,12 @@
-"""The command line itself: quick, helpful, and clear about mistakes."""
+"""The command line itself: quick, helpful, clear about mistakes, and its own modules alone."""
 
 from __future__ import annotations
 
 import errno
 import importlib
 import inspect
-import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from attncli.commands.train_run import PROGRAM
 from attncli.shell import app
-from attncli.terminal import console
+from attncli.shell.app import COMMANDS, GRACE, Termination
 from tests.attncli.command_line import Attn
 from tests.forks import Program
 
@@ -162,20 +163,6 @@ def test_h_is_help_and_every_command_can_be_quiet(name: str, attn: Attn) -> None
     assert not name or "-q, --quiet" in shown
 
 
-def test_a_quiet_command_reports_problems_only(monkeypatch: pytest.MonkeyPatch, attn: Attn) -> None:
-    def talk() -> None:
-        """Talk."""
-        console.say("a remark")
-        with console.progress("working", total=1) as advance:
-            advance(1)
-        console.warn("a problem")
-
-    monkeypatch.setattr(app, "talk", talk, raising=False)
-    monkeypatch.setitem(app.COMMANDS, "talk", "attncli.shell.app:talk")
-    assert attn("talk", "-q").err == "attn: a problem\n"
-    assert attn("talk").err == "a remark\nworking 100 %\nattn: a problem\n"
-
-
 WRONG_PATHS = [  # a command line, and what its error names
     ("train no.en no.de", "no.en"),
     ("train {table} --dev no.tsv", "no.tsv"),
@@ -215,12 +202,63 @@ def test_wrong_paths_are_reported_before_torch_is_imported(tmp_path: Path) -> No
     assert shown.stdout.count("\n") == len(WRONG_PATHS)
 
 
-def test_what_runs_at_the_end_of_the_process_can_write() -> None:
+def test_no_command_imports_torch_before_it_is_called() -> None:
+    places = [place.partition(":")[0] for place in COMMANDS.values()]
     code = (
-        "import atexit, sys; atexit.register(lambda: print('written last'));"
-        "sys.argv = ['attn', '--version']; from attncli.shell.app import main; main()"
+        "import sys, importlib\n"
+        f"for name in {sorted(set(places))}:\n"
+        "    importlib.import_module(name)\n"
+        "    assert 'torch' not in sys.modules, name\n"
     )
-    buffered = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    command = [sys.executable, "-c", code]
-    shown = subprocess.run(command, capture_output=True, text=True, env=buffered)
-    assert shown.stdout.splitlines()[-1] == "written last" and shown.returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """Return a folder with another package `models`."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "__init__.py").write_text("")
+    return tmp_path
+
+
+def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    root = str(Path(__file__).parents[3])
+    found = f"import sys; sys.path.append({root!r}); {code}"
+    return subprocess.run([sys.executable, "-c", found], cwd=folder, capture_output=True, text=True)
+
+
+def test_attncli_imports_its_own_models_beside_another_package(elsewhere: Path) -> None:
+    code = "from attncli import load; import models.core.errors; print(load.__module__)"
+    done = python(code, elsewhere)
+    assert (done.returncode, done.stdout) == (0, "attncli.interface\n"), done.stderr
+
+
+def test_another_package_imported_before_is_named_in_one_line(elsewhere: Path) -> None:
+    done = python("import models; import attncli", elsewhere)
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("ImportError:")]
+    assert done.returncode == 1 and str(elsewhere / "models" / "__init__.py") in line
+
+
+@pytest.mark.parametrize("words", [["models", "show", "dot"], ["translate", "--help"]])
+def test_a_child_runs_no_module_of_the_current_folder(words: list[str], tmp_path: Path) -> None:
+    """Neither of Python nor of attn; see attncli.commands.train_run.launch."""
+    for name in (*sorted(sys.stdlib_module_names), "attncli", "models", "torch", "numpy"):
+        (tmp_path / f"{name}.py").write_text("open('EXECUTED', 'w').close()")
+    command = [sys.executable, "-I", "-c", PROGRAM.format([*map(str, sys.path)]), *words]
+    assert subprocess.run(command, cwd=tmp_path, stdout=subprocess.DEVNULL).returncode == 0
+    assert not (tmp_path / "EXECUTED").exists()
+
+
+def test_only_a_late_second_signal_ends_a_program_during_its_clean_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    termination, ended = Termination(), list[str]()
+    monkeypatch.setattr(termination, "end_process", lambda: ended.append("by the signal"))
+    with pytest.raises(KeyboardInterrupt):
+        termination.interrupt(signal.SIGTERM, None)
+    termination.interrupt(signal.SIGTERM, None)  # at once, as `timeout` sends it
+    assert not ended
+    termination.received -= 2 * GRACE
+    termination.interrupt(signal.SIGTERM, None)
+    assert ended == ["by the signal"]

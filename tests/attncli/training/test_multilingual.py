@@ -11,13 +11,12 @@ import pytest
 from attncli.data.mixture import Mixture
 from attncli.training.command_line import settings
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import Evaluated, Started
 from attncli.training.log import read_log
 from attncli.training.settings.corpora import parse_corpus
 from models import load_translator
 from models.core.errors import ModelError
-from tests.attncli.training.kinds import VARIED, write_corpus
 from tests.attncli.training.kinds import of_corpora as config_of
+from tests.attncli.training.kinds import write_corpus
 from tests.attncli.training.small import SMALL, load, run
 
 
@@ -47,13 +46,6 @@ def test_dev_scores_are_logged_by_direction_and_their_mean_counts(trained: Path)
         assert set(record["directions"]) == {"en-de", "de-en"}
         mean = sum(record["directions"].values()) / 2
         assert record["bleu"] == pytest.approx(mean, rel=1e-5)  # the log has six digits
-
-
-def test_pairs_of_all_directions_are_counted_and_named(tmp_path: Path) -> None:
-    started, *events = run(config_of(tmp_path, *VARIED, "train.steps=2"), tmp_path / "run")
-    assert isinstance(started, Started)
-    assert started.pairs == 132 and "en-de 60 pairs" in started.remarks[0]
-    assert any(isinstance(event, Evaluated) and event.scores.directions for event in events)
 
 
 def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ from models.text.tokenizer import START, new_parts
 from tests.attncli.training.small import (
     SMALL,
     Texts,
-    assert_same,
     load,
     run,
     small_config,
@@ -82,24 +81,6 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
     opened = open_run(folder, config, data, CPU)
     for name, tensor in weights_of(opened.state.model).items():
         assert torch.equal(tensor, weights_of(bundle.model)[name])
-
-
-def test_soft_attention_becomes_hard_and_a_broken_run_continues(
-    begun: Path, texts: Data, tmp_path: Path
-) -> None:
-    changes = [*FEW, "model.attention.read=hard", "train.ema=0.5"]
-    config = settings(*texts, None, changes, start=begun)
-    run(config, tmp_path / "whole")
-    stops = iter([False, False, True])
-    with pytest.raises(Interrupted):
-        run(config, tmp_path / "broken", stop=lambda: next(stops, True))
-    run(config, tmp_path / "broken")
-    assert_same(tmp_path / "broken", tmp_path / "whole")
-    assert read(tmp_path / "whole").model.config.attention.read == "hard"
-    assert "Initial model: run" in (tmp_path / "whole" / "card.md").read_text("utf-8")
-    again = settings([tmp_path / "whole" / "config.toml"])
-    assert again.train.precision in ("fp32", "bf16")  # chosen for auto
-    assert replace(again, train=replace(again.train, precision="auto")) == config
 
 
 @pytest.mark.parametrize(

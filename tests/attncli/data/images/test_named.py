@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 import tarfile
 from pathlib import Path
 
@@ -39,23 +38,6 @@ def test_a_tar_file_stands_for_its_images_and_one_of_them_is_named(archive: Path
     assert not is_alone([str(archive)])
     [[missing]] = named_images([f"{archive}/no.png"])
     assert missing.fault == f"no file {archive}/no.png"
-
-
-def test_a_damaged_tar_file_is_one_fault(tmp_path: Path) -> None:
-    (tmp_path / "x.tar").write_bytes(b"no archive")
-    [[file]] = named_images([str(tmp_path / "x.tar")])
-    assert "x.tar cannot be read" in file.fault
-
-
-def test_heic_without_its_package_is_named_with_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.HEIC").write_bytes(HEIC)
-    monkeypatch.setitem(sys.modules, "pillow_heif", None)
-    [[file]] = named_images([str(tmp_path)], recursive=True)
-    assert not file.fault
-    with pytest.raises(InputError, match=r"a\.HEIC is a HEIC image.*pillow-heif"):
-        open_image(Path(tmp_path / "a.HEIC"))
 
 
 def test_heic_is_read_with_its_package(tmp_path: Path) -> None:

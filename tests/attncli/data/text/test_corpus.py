@@ -22,11 +22,10 @@ from attncli.data.corpus import (
     fingerprint,
     held_out,
     read_pairs,
-    reference_columns,
 )
 from attncli.data.lines import open_text
 from attncli.data.streams import BLOCK, check_inputs
-from attncli.data.tables import read_glossary, read_labelled
+from attncli.data.tables import read_glossary
 from attncli.training.command_line import settings
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.translate.data import split_dev
@@ -152,12 +151,6 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     assert ", line 2 has no tab" in refusal([write(tmp_path / "x", "a\tA\nb\n")])
 
 
-def test_a_table_may_have_different_numbers_of_references(tmp_path: Path) -> None:
-    pairs = list(read_pairs([write(tmp_path / "x", "a\tA\nb\tB\tBB\tBBB\n")]))
-    assert [pair.references for pair in pairs] == [("A",), ("B", "BB", "BBB")]
-    assert reference_columns(pairs) == [["A", "B"], [None, "BB"], [None, "BBB"]]
-
-
 def test_a_fingerprint_is_of_content_and_columns(tmp_path: Path) -> None:
     source, target = write(tmp_path / "en", "a\nb\n"), write(tmp_path / "de", "A\nB\n")
     packed = write(tmp_path / "packed", gzip.compress(b"a\nb\n"))
@@ -272,12 +265,6 @@ def test_a_header_is_left_out_and_said_once(
 def test_a_first_pair_of_words_stays(first: tuple[str, str], tmp_path: Path) -> None:
     path = table(tmp_path / "a.tsv", first, *PAIRS)
     assert next(read_pairs([path])).source == first[0]
-
-
-def test_the_header_of_labels_is_no_class(tmp_path: Path) -> None:
-    rows = [("music", "play a song"), ("sport", "win a match")]
-    for header in [("label", "text"), ("Category", "Sentence")]:
-        assert [*map(tuple, read_labelled(table(tmp_path / "a.tsv", header, *rows)))] == rows
 
 
 def test_a_column_of_numbers_is_refused_or_reported(

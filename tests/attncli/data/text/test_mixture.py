@@ -137,10 +137,3 @@ def test_noise_changes_its_share_of_the_sources_and_no_target(mixed: Mixed) -> N
     changed = sum(a[0] != b[0] for a, b in zip(plain, noisy, strict=True))
     assert 12 <= changed <= 36  # of 48
     assert [target for _, target in plain] == [target for _, target in noisy]
-
-
-def test_sampling_changes_tokens_but_no_text(mixed: Mixed) -> None:
-    plain, sampled = mixed(), mixed(sampling=0.2)
-    assert texts_of(plain) == texts_of(sampled)
-    numbers = np.arange(48)
-    assert plain.batch(numbers).target_out.shape != sampled.batch(numbers).target_out.shape

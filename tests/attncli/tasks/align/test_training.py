@@ -117,18 +117,6 @@ def test_a_finished_run_is_left_as_it_is(aligner: Path) -> None:
     assert [(aligner / name).stat().st_mtime_ns for name in names] == before
 
 
-def test_another_seed_trains_the_layer_again_on_the_same_translator(added: Path) -> None:
-    files = files_of(added)
-    before, links = (added / "model.safetensors").read_bytes(), added / "alignment/statistical"
-    time = links.stat().st_mtime_ns
-    for seed in ("2", "1"):
-        more = ("--start-from", SHIPPED, "--seed", seed)
-        assert run(command(files, added, *more, settings=False)) == 0
-        same = before == (added / "model.safetensors").read_bytes()
-        assert same == (seed == "1")
-    assert links.stat().st_mtime_ns == time
-
-
 @pytest.mark.parametrize("start", ["added", "aligner"])
 def test_a_translator_trained_on_from_an_aligner_still_aligns(
     start: str, tmp_path: Path, request: pytest.FixtureRequest

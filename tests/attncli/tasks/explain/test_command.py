@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from attncli.faithful.result import TranslatedLine
-from attncli.translate.runner import TranslateRunner
 from models import load_translator
-from models.core.types import EMPTY, Translation
 from models.explain import METHODS
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
@@ -101,15 +97,3 @@ def test_lines_that_cannot_be_explained_leave_the_others(
     bad, good = map(json.loads, found.out.splitlines())
     assert "not valid UTF-8" in bad["error"] and good["target"]
     assert "line 1 is not valid UTF-8" in found.err
-
-
-def test_an_empty_output_gives_an_empty_line(
-    attn: Attn, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run(runner: Any, chunks: Any) -> Any:
-        for [line] in chunks:
-            yield [TranslatedLine(line, Translation(line.text, (EMPTY,)))]
-
-    monkeypatch.setattr(TranslateRunner, "run", run)
-    found = attn(*TASK, tiny_bundle, TEXT)
-    assert found.out == "\n" and "line 1: the translation is empty" in found.err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,17 +121,6 @@ def test_what_cannot_be_transcribed_is_one_line(speech_model: Path, wavs: Path) 
     for message, call in calls.items():
         with pytest.raises(attncli.ModelError, match=message):
             call()
-
-
-def test_pieces_are_no_longer_than_the_sounds_of_the_training(speech_model: Path) -> None:
-    transcriber = Transcriber.read(speech_model)
-    slot = transcriber.encoder.slot_seconds
-    for given, seconds in ((0, 20.0), (50, 50 * slot), (10_000, 20.0)):
-        other = transcriber.with_search(replace(transcriber.search, split_above=given))
-        assert other.longest_piece == pytest.approx(seconds)
-        pieces = list(other.pieces(SampleArray(torch.randn(8000 * 45), 8000)))
-        lengths = [len(piece.samples) / 8000 for piece in pieces]
-        assert sum(lengths) == pytest.approx(45) and max(lengths) <= seconds + 1e-3
 
 
 def test_scores_are_those_of_jiwer(

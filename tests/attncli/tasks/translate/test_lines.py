@@ -9,15 +9,12 @@ from pathlib import Path
 import pytest
 
 from attncli.align.pairs import aligner_of
-from attncli.classify.languages import LineLanguages
-from attncli.faithful.divide import split
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.split import split
 from attncli.translate.alignment import with_alignments
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
-from models import load_classifier
 from models.alignment import align_translations
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
@@ -38,15 +35,6 @@ def translation(outcome: TranslatedLine) -> Translation:
     return outcome.translation
 
 
-def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
-    model = Upper()
-    text = "Is it one? (Yes.) “It is.” " + "word " * 15 + "3.14 here."
-    [outcome] = outcomes(text, model=model)
-    assert list(model.asked) == ["Is it one?", "(Yes.)", "“It is.”", "word " * 15 + "3.14 here."]
-    assert translation(outcome).text == text.upper()
-    assert outcome.note == "line 1 has 24 tokens and the model takes 20; translated in 4 parts"
-
-
 def test_splitting_prefers_sentences_then_clauses_then_words_then_letters() -> None:
     def fits(text: str) -> bool:
         return len(text) <= 12
@@ -58,21 +46,6 @@ def test_splitting_prefers_sentences_then_clauses_then_words_then_letters() -> N
     assert split("gohomethensleep", fits) == ["gohomet", "hensleep"]
     assert split("走吧。今天我们去公园看花好不好", fits) == ["走吧。", "今天我们去公园看花好不好"]
     assert not any(part.startswith("\u0301") for part in split("e\u0301" * 99, fits))
-
-
-TEXTS = ("a dog", "the red house", "", "12 34", "old horse", "  a cat ")
-
-
-def test_languages_are_recognised_and_lines_in_the_target_language_counted(
-    toy_classifier: Path,
-) -> None:
-    languages = LineLanguages(load_classifier(toy_classifier), "animal")
-    lines = [Line(number, text) for number, text in enumerate(TEXTS, 1)]
-    found = languages([*lines, Line(7, "a dog", fault="not valid UTF-8")])
-    assert [found[n] for n in (0, 4, 5)] == ["animal"] * 3
-    assert found[1] not in ("", "animal") and found[2] == found[3] == found[6] == ""
-    assert languages.summary == "3 of 7 lines copied, already in animal"
-    assert LineLanguages(load_classifier(toy_classifier), "animal").summary == ""
 
 
 def test_the_shipped_models_work_together(attn: Attn, tmp_path: Path) -> None:

@@ -1,20 +1,25 @@
-"""Tokenised corpora, batches by tokens, and how both are made."""
+"""Tokenised corpora, batches by tokens, and settings that follow from the examples."""
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from attncli.data import tokens
 from attncli.data.examples import Side, Table, epoch_plan
 from attncli.data.tokens import read_pairs, write_pairs
+from attncli.training.fitting import UPDATES, measured, new_weights
 from attncli.training.prepared import sampled_lines
+from attncli.training.settings.config import TrainConfig
+from attncli.training.sources import fit_limits
+from models.core.use_config import SearchConfig
 from models.text.tokenizer import END, PAD, START
 
 
@@ -55,35 +60,6 @@ def some() -> Table:
 
 def plan(pairs: Table, tokens: int = 256, seed: int = 1, epoch: int = 0) -> list[list[int]]:
     return [batch.tolist() for batch in epoch_plan(pairs, tokens, seed=seed, epoch=epoch)]
-
-
-def test_the_order_depends_on_seed_and_epoch_only(some: Table) -> None:
-    np.random.seed(3)
-    torch.manual_seed(3)
-    first = plan(some)
-    np.random.seed(4)
-    torch.manual_seed(4)
-    assert plan(some) == first
-    assert plan(some, epoch=1) != first
-    assert plan(some, seed=2) != first
-
-
-def test_pairs_that_share_a_batch_seldom_meet_again_in_the_next_epoch() -> None:
-    random = np.random.default_rng(1)
-    sources = random.integers(3, 30, 20_000)
-    targets = np.maximum(2, sources + random.integers(-4, 5, 20_000))
-    lengths: Any = SimpleNamespace(count=20_000, lengths=(sources, targets), shared=None)
-    homes = []
-    for epoch in (0, 1):
-        batches = epoch_plan(lengths, 1000, seed=1, epoch=epoch)
-        home = np.empty(20_000, int)
-        for number, batch in enumerate(batches):
-            home[batch] = number
-        homes.append(home)
-    together = np.unique(homes[0] * 10_000 + homes[1], return_counts=True)[1]
-    first = np.bincount(homes[0])
-    share = (together * (together - 1)).sum() / (first * (first - 1)).sum()
-    assert share < 0.25  # 0.58 if sorted by both sides
 
 
 @pytest.mark.parametrize("pool", [2**20, 64])
@@ -136,3 +112,55 @@ def test_a_sample_is_drawn_from_the_whole_corpus() -> None:
     assert sampled_lines(pairs, 100, seed=1)[0] == source != sampled_lines(pairs, 100, seed=2)[0]
     assert sampled_lines(pairs, 2000, seed=1)[0] == [str(n) for n in range(1000)]
     assert sampled_lines([], 100, seed=1) == ([], [], 0)
+
+
+@pytest.mark.parametrize("pairs", [3, 100, 800, 3000])
+def test_little_data_get_enough_updates_and_a_rate_that_falls_to_0(pairs: int) -> None:
+    rng, usual = random.Random(pairs), TrainConfig(warmup=500)
+    texts = [(" ".join("abcdef"[: rng.randint(2, 6)]), "x y") for _ in range(pairs)]
+    found = measured(texts)
+    train = new_weights(found, usual, ())["train"]
+    batches = math.ceil(found.positions / train["batch_tokens"])
+    assert UPDATES <= train["epochs"] * batches < UPDATES + batches
+    assert train["warmup"] < UPDATES / 2 and train["schedule"] == "linear"
+    assert new_weights(found, usual, ("train.steps",)) == {}
+
+
+def test_single_words_are_read_in_letters_and_few_outputs_are_words() -> None:
+    words = [("water", "W AO T ER"), ("tea", "T IY")]
+    found = new_weights(measured(words), TrainConfig(), ())["tokenizer"]
+    assert (found["kind"], found["target_kind"], found["joint"]) == ("char", "word", False)
+    assert "tokenizer" not in new_weights(measured([("a b", "c")]), TrainConfig(), ())
+    assert "tokenizer" not in new_weights(
+        measured(words), TrainConfig(), ("train.subword_sampling",)
+    )
+    assert new_weights(measured([("a b c d", "e")] * 40_000), TrainConfig(), ()) == {}
+
+
+DEFAULT = SearchConfig()
+SOURCES = np.arange(1, 80)
+
+
+def test_pairs_of_like_lengths_keep_the_default_limit() -> None:
+    assert fit_limits(DEFAULT, SOURCES, SOURCES + 5) == DEFAULT
+
+
+@pytest.mark.parametrize("targets", [5 * SOURCES, SOURCES + 200, np.full(79, 300)])
+def test_every_training_target_fits_with_a_margin(targets: np.ndarray) -> None:
+    found = fit_limits(DEFAULT, SOURCES, targets)
+    assert (SOURCES * found.max_ratio + found.max_extra >= 1.15 * targets).all()
+
+
+def test_texts_as_long_as_usual_training_sources_are_not_split() -> None:
+    """A summariser reads whole abstracts; a few long sentences make no model of long texts."""
+    abstracts = np.array([30, 150, 200, 260])
+    assert fit_limits(DEFAULT, abstracts, abstracts // 10).split_above == 260
+    sentences = np.array([8, 10, 12, 90])
+    assert fit_limits(DEFAULT, sentences, sentences).split_above == 40
+    given = replace(DEFAULT, split_above=0)
+    assert fit_limits(given, abstracts, abstracts // 10).split_above == 0
+
+
+def test_a_limit_that_the_user_sets_is_kept() -> None:
+    given = replace(DEFAULT, max_extra=3)
+    assert fit_limits(given, SOURCES, 5 * SOURCES) == given

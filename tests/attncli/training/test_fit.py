@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from attncli.training.precision import GROW
 from attncli.training.run import fresh_state
 from attncli.training.saving import averaged
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import learning_rate, time_share
+from attncli.training.settings.schedule import done_share, learning_rate, time_share
 from attncli.training.sources import source_of_run
 from attncli.training.state import Counters, State, content, restore, to_bytes
 from attncli.training.stepper import Stepper
@@ -214,33 +215,44 @@ def test_frozen_parts_stay_as_they_are(part: str, fresh: Fresh) -> None:
         assert torch.equal(tensor, before[name]) is (name in frozen), name
 
 
-# schedule
-def test_learning_rates() -> None:
-    root = TrainConfig(lr=0.5, warmup=10, schedule="inverse_sqrt")
-    for step in range(1, 100):
-        expected = 0.5 * min(step / 10, math.sqrt(10 / step))
-        assert learning_rate(step, 0, root) == pytest.approx(expected)
-    plateau = TrainConfig(lr=0.5, warmup=10, schedule="plateau")
-    assert learning_rate(5, 0, plateau) == pytest.approx(0.25)
-    assert learning_rate(1000, 3, plateau) == pytest.approx(0.5 * 0.5**3)
-    constant = TrainConfig(lr=0.5, warmup=0, schedule="constant")
-    assert {learning_rate(step, 0, constant) for step in (1, 2, 1000)} == {0.5}
-    linear = TrainConfig(lr=0.5, warmup=10, steps=109, schedule="linear")
-    rates = [learning_rate(step, 0, linear) for step in (5, 10, 60, 109)]
-    assert rates == pytest.approx([0.25, 0.5, 0.25, 0.005])
+LINEAR = TrainConfig(lr=0.5, warmup=10, schedule="linear")
+SHORT = replace(LINEAR, steps=20, warmup=60)  # its warm-up is a tenth of the run
+TIMED = replace(LINEAR, minutes=2)
+EPOCHS = replace(LINEAR, epochs=4, warmup=2)
 
 
-def test_a_linear_rate_falls_to_zero_with_the_time() -> None:
-    timed = TrainConfig(lr=0.5, warmup=10, minutes=2, schedule="linear")
-    rates = [learning_rate(20, 0, timed, time_share(s, timed)) for s in (0, 30, 60, 120, 900)]
-    assert rates == pytest.approx([0.5, 0.375, 0.25, 0, 0])
-    slow = [learning_rate(1, 0, timed, share) for share in (0, 0.05, 0.1)]  # 1 of 10 updates
-    assert slow == pytest.approx([0.05, 0.5 * 0.95 * 0.5, 0.5 * 0.9])
-    both = TrainConfig(lr=0.5, warmup=0, minutes=2, steps=100, schedule="linear")
-    assert learning_rate(76, 0, both, 0.1) == pytest.approx(0.5 * 0.25)
+@pytest.mark.parametrize(
+    ("config", "step", "cuts", "seconds", "expected"),
+    [
+        *(
+            (replace(LINEAR, schedule="inverse_sqrt"), n, 0, 0, 0.5 * min(n / 10, (10 / n) ** 0.5))
+            for n in range(1, 100, 7)
+        ),
+        (replace(LINEAR, schedule="plateau"), 5, 0, 0, 0.25),
+        (replace(LINEAR, schedule="plateau"), 1000, 3, 0, 0.5 * 0.5**3),
+        *((replace(LINEAR, schedule="constant", warmup=0), n, 0, 0, 0.5) for n in (1, 2, 1000)),
+        *((replace(LINEAR, steps=109), n, 0, 0, r) for n, r in ((5, 0.25), (10, 0.5), (60, 0.25))),
+        *((SHORT, n, 0, 0, r) for n, r in ((1, 0.25), (2, 0.5), (21, 0))),
+        *((TIMED, 20, 0, s, r) for s, r in ((0, 0.5), (30, 0.375), (60, 0.25), (900, 0))),
+        *((TIMED, 1, 0, 120 * s, r) for s, r in ((0, 0.05), (0.05, 0.2375), (0.1, 0.45))),
+        (replace(TIMED, warmup=0, steps=100), 76, 0, 12, 0.5 * 0.25),
+    ],
+)
+def test_learning_rates(
+    config: TrainConfig, step: int, cuts: int, seconds: float, expected: float
+) -> None:
+    share = time_share(seconds, config) if config.minutes else 0.0
+    assert learning_rate(step, cuts, config, share) == pytest.approx(expected)
 
 
-# evaluations and ends
+def test_a_linear_rate_falls_over_the_epochs_or_the_time_that_ends_first() -> None:
+    rates = [learning_rate(n, 0, EPOCHS, done_share(0, (n - 1) / 5, EPOCHS)) for n in range(1, 22)]
+    assert rates[0] == 0.25 and rates[1] == 0.475 and rates[-1] == 0
+    assert all(later < earlier for earlier, later in itertools.pairwise(rates[1:]))
+    timed = replace(EPOCHS, minutes=1)
+    assert done_share(15, 2, timed) == 0.5 and done_share(45, 2, timed) == 0.75
+
+
 def after_scores(config: TrainConfig, *found: float | Scores) -> Counters:
     """Return the counters after evaluations with these scores, given as BLEU or whole."""
     counters = Counters()
@@ -251,45 +263,43 @@ def after_scores(config: TrainConfig, *found: float | Scores) -> Counters:
     return counters
 
 
-def test_early_stopping_counts_evaluations_without_gain() -> None:
-    config = TrainConfig(patience=3, metric="bleu", warmup=0)
-    counters = after_scores(config, 1.0, 5.0, 5.0, 4.0)
-    assert (counters.best, counters.best_step, counters.waits, counters.ended) == (5.0, 20, 2, "")
-    assert after_scores(config, 1.0, 5.0, 5.0, 4.0, 6.0).waits == 0
-    assert after_scores(config, 5.0, 5.0, 4.0, 4.5).ended == "no gain in 3 evaluations"
-    assert not after_scores(TrainConfig(patience=0, metric="bleu"), 5.0, *[1.0] * 50).ended
+BLEU = TrainConfig(metric="bleu", patience=3, warmup=0)
+STEPPED = replace(BLEU, schedule="plateau", plateau_patience=2, patience=0)
+WARM = replace(BLEU, warmup=50)  # five evaluations
+EQUAL = [Scores(loss, 0.0) for loss in (5.0, 4.0, 4.5, 3.0, 3.5)]
+RATES = [Scores(value, 9.0, error_rate=value) for value in (80.0, 20.0, 30.0)]
+ENDED = "no gain in 3 evaluations"
+PASSING = (1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0)  # no 3 evaluations without gain by update 50
 
 
-def test_early_stopping_waits_for_the_end_of_the_warm_up() -> None:
-    config = TrainConfig(patience=3, metric="bleu", warmup=50)  # five evaluations
-    assert not after_scores(config, *[5.0] * 6).ended
-    assert after_scores(config, *[5.0] * 7).ended  # 3 after the count began anew, at update 40
-    passing = (1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0)  # no 3 evaluations without gain by update 50
-    without = after_scores(replace(config, warmup=0), *passing)
-    assert after_scores(config, *passing) == without and without.ended
-
-
-def test_the_plateau_cuts_after_its_patience_and_counts_anew() -> None:
-    config = TrainConfig(schedule="plateau", plateau_patience=2, patience=0, metric="bleu")
-    assert [after_scores(config, *[5.0] * n).cuts for n in range(1, 8)] == [0, 0, 1, 1, 2, 2, 3]
-    assert after_scores(config, 5.0, 4.0, 6.0, 4.0).cuts == 0
-    constant = TrainConfig(schedule="constant", patience=0, metric="bleu")
-    assert after_scores(constant, *[5.0] * 9).cuts == 0
-
-
-def test_equal_scores_are_compared_by_loss_which_does_not_count_against_patience() -> None:
-    config = TrainConfig(patience=2, metric="bleu")
-    losses = [Scores(loss, 0.0) for loss in (5.0, 4.0, 4.5, 3.0, 3.5)]
-    best = [after_scores(config, *losses[:count]).best_step for count in range(1, 6)]
-    assert best == [10, 20, 20, 40, 40]
-    assert after_scores(config, *losses).waits == 1 and not after_scores(config, *losses).ended
-
-
-@pytest.mark.parametrize("metric", ["loss", "error_rate"])
-def test_a_lower_loss_or_error_rate_is_better(metric: str) -> None:
-    found = [Scores(value, 9.0, error_rate=value) for value in (80.0, 20.0, 30.0)]
-    counters = after_scores(TrainConfig(metric=metric), *found)
-    assert (counters.best, counters.best_step, counters.waits) == (-20.0, 20, 1)
+@pytest.mark.parametrize(
+    ("config", "found", "expected"),
+    [
+        (BLEU, (1.0, 5.0, 5.0, 4.0), {"best": 5.0, "best_step": 20, "waits": 2, "ended": ""}),
+        (BLEU, (1.0, 5.0, 5.0, 4.0, 6.0), {"waits": 0, "ended": ""}),
+        (BLEU, (5.0, 5.0, 4.0, 4.5), {"ended": ENDED}),
+        (BLEU, PASSING, {"ended": ENDED}),
+        (replace(BLEU, patience=0), (5.0, *[1.0] * 50), {"ended": ""}),
+        (WARM, [5.0] * 6, {"ended": ""}),
+        (WARM, [5.0] * 7, {"ended": ENDED}),  # 3 after the count began anew, at update 40
+        (WARM, PASSING, {"ended": ENDED}),
+        *((STEPPED, [5.0] * n, {"cuts": max(0, (n - 1) // 2)}) for n in range(1, 8)),
+        (STEPPED, (5.0, 4.0, 6.0, 4.0), {"cuts": 0}),
+        (replace(STEPPED, schedule="constant"), [5.0] * 9, {"cuts": 0}),
+        # equal scores are compared by loss, which does not count against patience
+        *((BLEU, EQUAL[:n], {"best_step": best}) for n, best in ((1, 10), (3, 20), (5, 40))),
+        (replace(BLEU, patience=2), EQUAL, {"waits": 1, "ended": ""}),
+        *(
+            (replace(BLEU, metric=lower), RATES, {"best": -20.0, "best_step": 20, "waits": 1})
+            for lower in ("loss", "error_rate")
+        ),
+    ],
+)
+def test_evaluations_count_against_patience_and_lower_the_rate(
+    config: TrainConfig, found: list[float | Scores], expected: dict[str, Any]
+) -> None:
+    counters = after_scores(config, *found)
+    assert {name: getattr(counters, name) for name in expected} == expected
 
 
 def test_limits() -> None:
