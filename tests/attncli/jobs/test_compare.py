@@ -33,7 +33,8 @@ from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import SMALL, TINY, write_texts
 from tests.attncli.training.small import run as train
-from tests.attncli.training.small_captions import SMALL_IMAGES, Files, small_config
+from tests.attncli.training.small_captions import SMALL as SMALL_IMAGES
+from tests.attncli.training.small_captions import Files, small_config
 
 BASE = run_config("rnnsearch-nano", assignments=["model.bidirectional=false", "train.steps=7"])
 SETTINGS = [word for setting in SMALL for word in ("-s", setting)]

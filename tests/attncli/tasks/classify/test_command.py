@@ -102,19 +102,15 @@ def test_labels_are_scored_and_the_confusions_drawn(
 
 
 def test_a_short_text_is_judged_with_the_others_and_a_long_one_alone() -> None:
+    def best(found: list[dict[str, float]], sizes: list[int]) -> list[str]:
+        return [next(iter(one)) for one in judged(["x" * size for size in sizes], found)]
+
     sure, unsure = {"en": 0.97, "de": 0.02}, {"de": 0.8, "en": 0.15}
-    assert best([sure, unsure], [90, 5]) == ["en", "en"]
-    assert best([sure, unsure, unsure], [90, 5, 90]) == ["en", "de", "de"]
-
-
-def test_an_order_of_texts_changes_nothing_and_none_is_no_text() -> None:
-    found = [{"en": 0.9, "de": 0.1}, {"de": 0.9, "en": 0.1}, {"fr": 0.7, "de": 0.2}]
-    sizes = [20, 14, 11]
-    assert best(found, sizes) == ["en", "de", "fr"]
-    assert best(found[::-1], sizes[::-1]) == ["fr", "de", "en"]
-    assert best([], []) == []
-
-
-def best(found: list[dict[str, float]], sizes: list[int]) -> list[str]:
-    """Return the language of texts of so many letters."""
-    return [next(iter(one)) for one in judged(["x" * size for size in sizes], found)]
+    for found, sizes, expected in (
+        ([sure, unsure], [90, 5], ["en", "en"]),
+        ([sure, unsure, unsure], [90, 5, 90], ["en", "de", "de"]),
+        ([{"en": 0.9, "de": 0.1}, {"de": 0.9}, {"fr": 0.7}], [20, 14, 11], ["en", "de", "fr"]),
+        ([], [], []),
+    ):
+        assert best(found, sizes) == expected
+        assert best(found[::-1], sizes[::-1]) == expected[::-1]

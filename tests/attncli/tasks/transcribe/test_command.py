@@ -22,25 +22,16 @@ from tests.attncli.command_line import Attn
 TASK = ("transcribe", "-m")
 
 
-@pytest.mark.usefixtures("no_workers")
-def test_every_door_gives_one_text(
-    speech_model: Path, wavs: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_standard_input_and_samples_have_the_text_of_the_file(
+    speech_model: Path, wavs: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = [str(wavs / f"dev{number}.wav") for number in range(3)]
-    rows = [line.split("\t") for line in attn(*TASK, speech_model, *files).out.splitlines()]
-    assert [name for name, _ in rows] == files
-    everything = attn(*TASK, speech_model, wavs).out
-    assert {"\t".join(row) for row in rows} <= set(everything.splitlines())
-    attn("bulk", wavs, tmp_path / "out.tsv", "--", *TASK, speech_model)
-    assert (tmp_path / "out.tsv").read_text() == everything
-    assert attn(*TASK, speech_model, files[0]).out == rows[0][1] + "\n"
-    with Path(files[0]).open("rb") as stream:
+    path, model = wavs / "dev0.wav", load_transcriber(speech_model)
+    text = attn(*TASK, speech_model, path).out
+    with path.open("rb") as stream:
         monkeypatch.setattr("sys.stdin", type("Stream", (), {"buffer": stream}))
-        assert attn(*TASK, speech_model, "-").out == rows[0][1] + "\n"
-    model: Any = attncli.load(speech_model)
-    samples, rate = soundfile.read(files[0], dtype="float32")
-    assert model.transcribe(files[0]).text == rows[0][1]
-    assert model.transcribe(samples, rate=rate).text == rows[0][1]
+        assert attn(*TASK, speech_model, "-").out == text
+    samples, rate = soundfile.read(path, dtype="float32")
+    assert model.transcribe(samples, rate=rate).text + "\n" == text
 
 
 def test_a_bad_file_costs_one_line_and_the_others_go_on(
