@@ -73,12 +73,6 @@ def other_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_same_model_twice_changes_nothing(tiny_bundle: Path, attn: Attn) -> None:
-    given = ("translate", "-s", "compute.backend=torch", "--nbest", 3, TEXT, "--format", "jsonl")
-    one = ("-m", tiny_bundle)
-    assert attn(*given, *one, *one).out == attn(*given, *one).out
-
-
 def test_a_glossary_forces_its_terms_in_an_ensemble(
     tiny_bundle: Path, other_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:

@@ -17,7 +17,6 @@ import torch
 from safetensors.torch import load_file
 
 from attncli.data.grammar import generate
-from attncli.jobs import train
 from attncli.jobs.train import dry_run
 from attncli.training import stepper
 from attncli.training.command_line import settings
@@ -64,26 +63,6 @@ def test_every_part_is_asked_whether_to_stop(texts: Texts, tmp_path: Path) -> No
             run(config, folder, after(stop))
         run(config, folder)
         assert_same(folder, tmp_path / "unbroken")
-
-
-def test_a_run_killed_before_its_first_evaluation_continues(
-    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(train, "FIRST_CHECKPOINT", 0.0)
-    config = small_config(texts, "train.steps=6", "train.evaluate_every=6")
-    run(config, tmp_path / "unbroken")
-    updates = itertools.count(1)
-
-    def killed() -> bool:
-        if next(updates) == 4:
-            raise SystemExit  # nothing more is saved
-        return False
-
-    with pytest.raises(SystemExit):
-        run(config, tmp_path / "broken", killed)
-    started = run(config, tmp_path / "broken")[0]
-    assert isinstance(started, Started) and started.step == 1
-    assert_same(tmp_path / "broken", tmp_path / "unbroken")
 
 
 @pytest.mark.usefixtures("drawn")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ from safetensors.torch import load_file
 
 from attncli.caption import features as image_features
 from attncli.classify.source import learn
-from attncli.data import captions
 from attncli.data.tables import read_labelled
 from attncli.training.command_line import settings
-from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started, Stepped
+from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started
 from attncli.training.settings.config import RunConfig
 from models import load_classifier
 from models.core.config import ImageConfig
@@ -60,13 +58,6 @@ def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
                 parameter.normal_(std=0.1, generator=random)
 
     monkeypatch.setattr(SmallCnn, "load", fill)
-
-
-@pytest.fixture
-def unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither mirror nor crop images."""
-    still = partial(captions.augmented, flip=0.0, crop=1.0)
-    monkeypatch.setattr(captions, "augmented", still)
 
 
 def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path, attn: Attn) -> None:
@@ -191,22 +182,6 @@ def test_the_encoder_learns_from_its_epoch_on(files: Files, tmp_path: Path) -> N
         assert torch.equal(later[name], never[name]), name
         assert torch.allclose(still[name], never[name], atol=1e-6), name
     assert not all(torch.allclose(then[name], never[name], atol=1e-4) for name in never)
-
-
-@pytest.mark.usefixtures("unchanged")
-def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
-    files: Files, tmp_path: Path
-) -> None:
-    losses = []
-    for name, changes in {
-        "features": ["train.encoder_from=0"],
-        "pixels": ["train.encoder_from=1", "train.encoder_lr=1e-9"],
-    }.items():
-        more = ["train.precision=fp32", "model.dropout=0", "train.epochs=3", *changes]
-        more.append("train.batch_tokens=5000")  # one batch: the two make them of other captions
-        events = run(small_config(files, *PRETRAINED, *more), tmp_path / name)
-        losses.append([event.nll for event in events if isinstance(event, Stepped)])
-    assert losses[0] == pytest.approx(losses[1], rel=2e-3)
 
 
 LABELLED = ("model.image.encoder=mobilenet-edgetpu", "model.image.labels=2", "train.steps=4")

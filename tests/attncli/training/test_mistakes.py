@@ -96,8 +96,6 @@ MISTAKES = {  # command: what the line has
     "align train train.tsv --start-from everyday --languages en-ro": "no language 'ro'",
     # labels and rows
     "train --labels empty.tsv -p bilstm-attention-nano": "has no texts",
-    "train --labels short.toml -p bilstm-attention-nano": "line 1 has no tab",
-    "train --labels unnamed.tsv -p bilstm-attention-nano": "line 1 has no label",
     f"{LABELS} -s train.metric=bleu": "accuracy, macro_f1 or loss",
     f"{NANO} -s train.metric=accuracy": "metric accuracy for preset",
     f"{LABELS} -s train.attention.coverage=see": "train.attention.coverage for preset",
@@ -151,9 +149,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_rows(tmp_path)
     contents = {
         "short.tsv": b"source\tdraft\ttarget\na\tb\n",
-        "short.toml": b"x y\n",
         "empty.tsv": b"\n",
-        "unnamed.tsv": b"\tx\n",
         "damaged.toml": b"[train\n",
         "latin.toml": b"\xff",
         "number.toml": b"train = 3",

@@ -195,20 +195,3 @@ def test_hard_attention_learns_and_its_baseline_follows() -> None:
     assert steps[-1].nll < steps[0].nll / 3 and not torch.equal(before, energy)
     assert state.counters.baseline is not None
     assert -steps[0].nll < state.counters.baseline < 0
-
-
-@pytest.mark.parametrize("kind", ["see", "doubly_stochastic"])
-def test_a_coverage_penalty_lowers_what_it_penalises(kind: str) -> None:
-    def uncovered(weight: float) -> float:
-        loss = AttentionLossConfig(coverage=kind, coverage_weight=weight)
-        state, stepper = fresh(AttentionConfig(), loss)
-        for _ in range(30):
-            stepper.train_on(UPDATE, 0.0)
-        weights = state.model.teacher_force(BATCH, want_weights=True).weights
-        assert weights is not None
-        real = weights * BATCH.target_mask[:, :, None]
-        if kind == "see":
-            return float(torch.minimum(real, real.cumsum(1) - real).sum().detach())
-        return float(((1 - real.sum(1)) * BATCH.source_mask).square().sum().detach())
-
-    assert uncovered(5.0) < 0.9 * uncovered(0.0)

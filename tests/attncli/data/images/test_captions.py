@@ -84,31 +84,6 @@ def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content, said",
-    [
-        ("a.jpg\tA dog.\nb.jpg A cat.\n", "line 2 has no tab; expected image, tab, caption"),
-        ("a.jpg\tA dog.\n\tA cat.\n", "line 2 has no image's name"),
-        (b"a.jpg\tA dog.\nb.jpg\tA c\xe4t.\n", "line 2 is not valid UTF-8"),
-        ("image,caption\na.jpg,b,c\n", "row 2 has 3 columns"),
-        ('{"images": [\n}', "is not JSON .*line 2"),
-        ('{"pictures": []}', "JSON of another kind .no 'images'."),
-        ('{"images": [1], "annotations": [{}]}', "JSON of another kind"),
-        ("[1, 2]", "JSON of another kind"),
-        ("[" * 100_000, "is not JSON"),
-        ('{"images": ' + "1" * 5000 + "}", "is not JSON"),
-        ('{"images": [{"id": 1, "file_name": 7}], "annotations": []}', "7 is not a file name"),
-        ('{"images": [{"filename": ["x"], "sentences": []}]}', "is not a file name"),
-        ('image,caption\na.jpg,"' + "x" * 200_000 + '"\n', "is not a CSV file"),
-        ("", "has no captions"),
-    ],
-)
-def test_a_mistake_is_said_in_one_line(content: str | bytes, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=said) as refused:
-        read_captions(write(tmp_path / "captions", content))
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
     "caption, words",
     [
         ("A black dog , running .", "a black dog running"),

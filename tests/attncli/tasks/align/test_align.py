@@ -85,17 +85,6 @@ def test_settings_given_beat_those_of_the_bundle(
         assert record["score"] == pytest.approx(one.score, abs=1e-5)
 
 
-def test_both_directions(
-    attn: Attn, texts: list[Path], tiny_bundle: Path, tiny_translator: Translator,
-    pairs: list[tuple[str, str]],
-) -> None:  # fmt: skip
-    config = AlignConfig(symmetrise="union")
-    wanted = align(tiny_translator, pairs, config=config, reverse=tiny_translator)
-    options = ["-m", tiny_bundle, "--reverse-model", tiny_bundle, "-s", "align.symmetrise=union"]
-    out = attn("align", *options, *texts).out
-    assert out.splitlines() == [in_line(one.links) for one in wanted]
-
-
 def test_every_head_is_in_the_arrays_and_the_page(
     attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
     pairs: list[tuple[str, str]],

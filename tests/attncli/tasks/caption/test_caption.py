@@ -14,18 +14,15 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from attncli.caption.images import PixelBudget
 from attncli.caption.outputs import CaptionStatistics
-from attncli.caption.runner import CaptionOptions, CaptionRunner
 from attncli.caption.writers import CaptionedImage
 from attncli.data.named_files import NamedFile
 from attncli.render.image_maps import AttentionMaps
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import caption_scores
-from models import load_captioner
 from models.core.config import ImageConfig
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
@@ -106,21 +103,6 @@ def test_saved_captions_of_images_in_an_archive_score_the_same(
     assert model["read"] == "soft" and model["images_per_second"] > 0
 
 
-def test_the_tables_say_how_a_hard_model_was_read(
-    hard_captioner: Path, soft_captioner: Path, photos: Path, captions: Path, attn: Attn
-) -> None:
-    models = ["-m", str(hard_captioner), "--images", str(photos), "-s", "search.max_caption=5"]
-    for decode in ("argmax", "expected"):
-        shown = attn(*TASK, *models, captions, "-s", f"attention.read_decode={decode}")
-        assert f"{hard_captioner.name}: hard attention, read by {decode}" in shown.out
-        rows = shown.out.splitlines()
-        assert rows[0] == "5 images, 10 reference captions in captions.tsv"
-        assert rows[2].split()[:6] == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
-    models[1] = str(soft_captioner)
-    task = (*TASK, *models, captions, "-s", "attention.read_decode=argmax")
-    assert "not hard" in attn(*task, status=1).err
-
-
 def test_missing_and_broken_images_and_captions_are_named(
     soft_captioner: Path, photos: Path, captions: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -167,28 +149,6 @@ def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedImage:
         nothing = np.zeros(len(maps), np.float32)
         attention = AttentionMaps("x", Image.new("RGB", (4, 4)), words, maps, None, nothing, "soft")
     return CaptionedImage(NamedFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), attention)
-
-
-def test_threads_continue_after_an_image_that_cannot_be_read(
-    soft_captioner: Path, tmp_path: Path
-) -> None:
-    paths = [tmp_path / f"{n}.png" for n in range(10)]
-    for n, path in enumerate(paths):
-        Image.new("RGB", (32, 32), (20 * n, 200 - 20 * n, 90)).save(path)
-    paths[5].write_bytes(b"not an image")
-    captioner, files = load_captioner(soft_captioner), [NamedFile(p.name, p) for p in paths]
-
-    def captions() -> list[str]:
-        [outcomes] = CaptionRunner.of(captioner, CaptionOptions()).run([files])
-        return [one.note or one.caption for one in outcomes]
-
-    in_turn = captions()
-    assert in_turn[5].startswith("5.png")
-    torch.set_num_threads(2)
-    try:
-        assert captions() == in_turn
-    finally:
-        torch.set_num_threads(1)
 
 
 def told(outcomes: list[CaptionedImage]) -> list[str]:
