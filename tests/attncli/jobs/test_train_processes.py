@@ -22,7 +22,7 @@ from attncli.training.stepper import Stepper, split
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
 from tests.attncli.training import processes, small_captions
-from tests.attncli.training.process_runs import FEW, at, errors, said, signal_self, train_in
+from tests.attncli.training.processes import FEW, at, errors, said, signal_self, train_in
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
