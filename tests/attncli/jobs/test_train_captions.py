@@ -15,7 +15,7 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from attncli.caption import features as image_features
-from attncli.classify.source import learn
+from attncli.classify.data import learn
 from attncli.data.tables import read_labelled
 from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started

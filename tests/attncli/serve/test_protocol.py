@@ -376,18 +376,6 @@ def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:
     assert all(len(answer.json()["translatedText"]) == 2 for answer in answers)
 
 
-def test_errors_of_the_chat_protocol_have_its_form(url: str) -> None:
-    message = {"messages": [{"role": "user", "content": "Hi"}]}
-    for model, status in (("everyday:xx", 400), ("nothing", 404), ("everyday:en-xx", 400)):
-        answer = post(url, "/v1/chat/completions", model=model, **message)
-        error = answer.json()["error"]
-        assert answer.status_code == status and "xx" in error["message"] + "xx" * (status == 404)
-        assert error["type"] == "invalid_request_error" and "code" in error
-    answer = post(url, "/v1/chat/completions", model="everyday:de-DE", **message)
-    assert answer.status_code == 200
-    assert isinstance(post(url).json()["error"], str)
-
-
 def test_a_document_with_progress(url: str) -> None:
     srt = b"1\n00:00:01,000 --> 00:00:02,000\nGood <i>morning</i>.\n"
 

@@ -36,6 +36,7 @@ from attncli.data.tables import read_glossary
 from attncli.training.command_line import settings
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.translate.data import split_dev
+from attncli.translate.source import TextTraining
 from models.core.errors import ModelError
 from models.text.tokenizer import Tokenizer
 from models.text.units import units
