@@ -224,6 +224,12 @@ def test_text_beside_a_tab_or_a_hyphen_of_word_is_translated(
     assert places == sorted(places)
 
 
+def test_opendocument_keeps_spans_and_line_breaks() -> None:
+    content = unpacked(in_capitals(read("odt")))["content.xml"].decode()
+    assert ">THE OLD DOG</text:h>" in content and ">RED CAR</text:span>" in content
+    assert "<text:line-break/>MY FRIEND<text:tab/>THE CAR" in content
+
+
 def test_spreadsheets_keep_their_values() -> None:
     pytest.importorskip("odf")
     from odf.opendocument import OpenDocumentSpreadsheet

@@ -28,7 +28,7 @@ from attncli.scoring.comparison import (
 from attncli.scoring.score import MetricScore
 from attncli.training.configuration import run_config
 from attncli.training.sources import comparison_of
-from models.networks.bundle import read
+from models.networks.bundle import Bundle, read
 from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import SMALL, TINY, write_texts
@@ -141,6 +141,20 @@ def test_a_dry_run_lists_what_is_not_measured_and_writes_nothing(
     assert table == "" and said.splitlines()[-1] == (
         f"finished before: 1 run; results: {out / 'comparison.txt'}"
     )
+
+
+def test_a_variant_whose_loss_has_no_perplexity_is_left_out(
+    tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = {"dot": 1.0, "cosine": 800.0}
+
+    def scores(bundle: Bundle, *_: object) -> tuple[float, tuple[MetricScore, ...]]:
+        return losses[bundle.model.config.attention.score], (MetricScore("bleu", 1.0),)
+
+    monkeypatch.setattr(compare, "scores", scores)
+    command = ["models", "compare", *losses, "-o", str(tmp_path / "out"), "--seeds", "1"]
+    said = attn(*command, *SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2", status=1)
+    assert "cosine is left out: a dev loss of 800" in said.err and "dot" in said.out
 
 
 def test_the_best_by_dev_get_further_seeds(

@@ -14,11 +14,12 @@ from attncli.task.panels import SampledEvaluation, ShownExample
 from attncli.training.interfaces import Interrupted
 from attncli.training.log import read_log
 from attncli.training.saving import (
+    KEPT,
     add_evaluation,
     read_evaluations,
 )
 from attncli.training.settings import loggers
-from attncli.training.settings.loggers import LOGGERS, LoggedRun
+from attncli.training.settings.loggers import LOGGERS, LoggedRun, numbers
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError
 from models.networks.bundle import Bundle
@@ -85,6 +86,11 @@ def test_records_after_a_repeated_evaluation_are_replaced(tmp_path: Path) -> Non
         add_evaluation(tmp_path, "run", evaluation(step))
     add_evaluation(tmp_path, "run", evaluation(10, "again"))
     assert read_evaluations(tmp_path) == [evaluation(5), evaluation(10, "again")]
+    for step in range(11, 200):  # thinned; the newest and some early ones stay
+        add_evaluation(tmp_path, "run", evaluation(step))
+        steps = [each.step for each in read_evaluations(tmp_path)]
+        assert len(steps) <= KEPT and steps == sorted(steps) and steps[-1] == step
+    assert steps[0] < 20
 
 
 def test_texts_are_escaped_and_the_newest_evaluation_is_first(tmp_path: Path) -> None:
@@ -155,3 +161,5 @@ def test_every_tracker_has_a_class_and_an_extra() -> None:
         module, _, class_name = place.partition(":")
         assert hasattr(importlib.import_module(module), class_name)
         assert f"\n{name} = [" in project
+    record = {"step": 5, "epoch": 1, "bleu": 3.5, "gained": True, "exact": None, "of": [1]}
+    assert numbers("dev", record) == {"dev/bleu": 3.5} and numbers("start", {"pairs": 60}) == {}

@@ -36,6 +36,7 @@ MISTAKES = {  # command: what the line has
     "train -s start_from=x": "start_from given with -s",
     f"{NANO} -s train.schedule=linear -s train.epochs=0": "expected train.minutes, train.steps or",
     f"{NANO} -s train.loggers=nothing": "tensorboard",
+    f"{NANO} --dev empty.tsv": "no usable example in the dev set: of ",
     f"{NANO} -s train.freeze=encodr": "unknown part of the model 'encodr'",
     f"{RNN} -s model.attention.score=dot -s model.hidden=33": "equal sizes",
     f"{RNN} -s model.attention.heads=3": "divide evenly",
@@ -149,7 +150,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_rows(tmp_path)
     contents = {
         "short.tsv": b"source\tdraft\ttarget\na\tb\n",
-        "empty.tsv": b"\n",
+        "empty.tsv": b"\t\n",
         "damaged.toml": b"[train\n",
         "latin.toml": b"\xff",
         "number.toml": b"train = 3",

@@ -158,6 +158,8 @@ def test_a_line_that_is_no_row_is_left_empty_and_reported(
     assert "line 2 is a row of 1 columns in place of 2 (source, draft)" in result.err
     assert "line 3 is a JSON object without 'draft'" in result.err
     assert "line 4 is not valid JSON" in result.err
+    with pytest.raises(ModelError, match=r"row 2 has 1 columns; expected 2.*source, draft"):
+        load_translator(of_texts / "run").translate(["a\tb", "a"])
 
 
 def test_an_alignment_names_the_input_of_each_word(of_texts: Path, attn: Attn) -> None:
