@@ -106,7 +106,7 @@ def test_without_dev_the_last_weights_are_kept(texts: Texts, tmp_path: Path) -> 
 
 def test_pairs_that_are_left_out_are_counted(texts: Texts, tmp_path: Path) -> None:
     with pytest.raises(
-        ModelError, match="no usable pair .* 60 are longer than .* tokens; .*data.max_length"
+        ModelError, match="no usable .* 60 are longer than .* tokens; .*data.max_length"
     ):
         run(small_config(texts, "data.max_length=2"), tmp_path / "run")
     folder = RunFolder(tmp_path / "run")
