@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 
 from attncli.caption import features as image_features
 from attncli.classify.data import learn
-from attncli.data.tables import read_labelled
+from attncli.classify.table import read_labelled
 from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started
 from attncli.training.settings.config import RunConfig

@@ -11,8 +11,9 @@ from attncli.caption import data as image_data
 from attncli.commands.train_options import spread
 from attncli.jobs.train import train
 from attncli.training.command_line import settings
-from attncli.training.configuration import check_buildable, run_config
+from attncli.training.configuration import run_config
 from attncli.training.folder import differences
+from attncli.training.initial import check_buildable
 from attncli.training.settings.config import RunConfig, read_run_config
 from attncli.training.settings.toml import from_toml, to_toml
 from models.core.config import ImageConfig, ModelConfig

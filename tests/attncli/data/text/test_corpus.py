@@ -148,7 +148,8 @@ def test_files_that_are_missing_or_of_other_lengths_are_refused(tmp_path: Path) 
     assert refusal([good, tmp_path / "none"]).endswith("none: No such file or directory")
     assert "Is a directory; `attn bulk FOLDER" in refusal([tmp_path])
     for paths in ([good, long], [long, good]):
-        assert f"{good} has 2 lines; expected as many lines in each file" in refusal(paths)
+        found = f"{good} has 2 lines, {long} more; expected as many lines in each file"
+        assert found in refusal(paths)
 
 
 def test_a_fingerprint_is_of_content_and_columns(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from attncli.align.pairs import aligner_of
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.split import split
-from attncli.translate.alignment import with_alignments
+from attncli.translate.aligned import with_alignments
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
