@@ -14,6 +14,7 @@ from tests.attncli.training.small import write_texts
 NANO = "train train.tsv -p transformer-nano"
 LABELS = "train --labels labels.tsv -p bilstm-attention-nano"
 CAPTIONER = "-p show-attend-tell-soft-nano"
+BEGUN = "train train.tsv --start-from grammar-en-de"
 RNN = "train train.tsv -p rnnsearch-nano"
 CAPTIONS = f"train --images . --captions labels.tsv {CAPTIONER}"
 SPOKEN = "train --audio . --transcripts labels.tsv -p listen-attend-spell-nano"
@@ -34,6 +35,8 @@ MISTAKES = {  # command: what the line has
     "train -s preset=seq2seq": "--preset",
     "train --start-from grammar-en-de -p demo": "--preset demo with --start-from",
     "train -s start_from=x": "start_from given with -s",
+    f"{BEGUN} -s model.embedding=32": "has weights that do not fit these settings",
+    f"{BEGUN} -s tokenizer.size=300": "settings that differ from those of the initial model",
     f"{NANO} -s train.schedule=linear -s train.epochs=0": "expected train.minutes, train.steps or",
     f"{NANO} -s train.loggers=nothing": "tensorboard",
     f"{NANO} --dev empty.tsv": "no usable example in the dev set: of ",

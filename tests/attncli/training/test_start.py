@@ -83,24 +83,6 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
         assert torch.equal(tensor, weights_of(bundle.model)[name])
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("model.image.weights=none", "image.weights=none with the initial model"),
-        ("model.embedding=32", "the model in .* has weights that do not fit these settings"),
-        ("model.attention.coverage=true", r"\(first decoder\.attention"),
-        ("tokenizer.size=300", "settings that differ from those of the initial model"),
-    ],
-)
-def test_settings_that_do_not_fit_the_weights_are_refused(
-    begun: Path, texts: Data, tmp_path: Path, change: str, message: str
-) -> None:
-    config = settings(*texts, None, [*FEW, change], start=begun)
-    with pytest.raises(ModelError, match=message):
-        run(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()  # nothing was read, and the folder is still free
-
-
 def test_the_model_to_begin_with_may_move_but_not_change(
     begun: Path, texts: Data, tmp_path: Path
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from models import load_ensemble, load_translator
 from models.core.errors import ModelError
 from models.engines.row_translator import RowTranslator
 from tests.attncli.command_line import Attn
+from tests.attncli.training.kinds import of_rows, write_rows
 from tests.attncli.training.small import assert_stops_change_nothing, run
 from tests.attncli.training.small_captions import COLOURS, PLACES, image
 
@@ -29,21 +29,6 @@ SMALL = (
 )
 PIXELS = ("model.image.encoder=small-cnn", "model.image.weights=none", "model.image.size=32")
 FEATURES = ("model.image.encoder=patches", "model.image.size=32")
-WORDS = ("red", "old", "big", "dog", "cat", "tree")
-
-
-def write_texts(folder: Path) -> tuple[Path, Path]:
-    """Write rows whose draft lacks a word that only the source has."""
-    rng, paths = random.Random(1), (folder / "train.tsv", folder / "dev.tsv")
-    for path, count in zip(paths, (60, 12), strict=True):
-        lines = ["number\tsource\tdraft\ttarget\n"]
-        for number in range(count):
-            words = [f"{rng.choice('abc')}", *rng.sample(WORDS, 2)]
-            draft = [*words[:2], "x"]
-            texts = (" ".join(words[1:]), " ".join(draft), " ".join(words))
-            lines.append("\t".join((str(number), *texts)) + "\n")
-        path.write_text("".join(lines))
-    return paths
 
 
 def write_images(folder: Path) -> tuple[Path, Path]:
@@ -61,11 +46,6 @@ def write_images(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-def text_config(folder: Path, *changes: str) -> RunConfig:
-    train, dev = write_texts(folder)
-    return settings([train], [dev], "multi-source-nano", [*SMALL, *changes])
-
-
 def image_config(folder: Path, *changes: str, preset: str = "multi-source-nano") -> RunConfig:
     train, dev = write_images(folder)
     more = ("model.inputs=source,picture:image", f"data.features={folder / 'features'}")
@@ -78,7 +58,7 @@ def of_texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a model of two texts a little."""
     folder = tmp_path_factory.mktemp("texts")
     more = ("train.steps=60", "train.evaluate_every=60", "train.lr=0.01", "model.dropout=0")
-    run(text_config(folder, *more), folder / "run")
+    run(of_rows(folder, *more), folder / "run")
     return folder
 
 
@@ -102,21 +82,19 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
 ) -> None:
     rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
     table, objects = tmp_path / "rows.tsv", tmp_path / "rows.jsonl"
-    lines = ["\t".join((draft, "7", source)) for _, source, draft, _ in rows]
+    lines = ["\t".join((draft, "7", source)) for source, draft, _ in rows]
     table.write_text("\n".join(["draft\tnumber\tsource", *lines, ""]))
-    records = [{"draft": draft, "source": source} for _, source, draft, _ in rows]
+    records = [{"draft": draft, "source": source} for source, draft, _ in rows]
     objects.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     found = [
         attn("translate", "-m", of_texts / "run", "-i", path).out.splitlines()
         for path in (table, objects)
     ]
     translator = load_translator(of_texts / "run")
-    expected = [
-        translator.translate([f"{source}\t{draft}"])[0].text for _, source, draft, _ in rows
-    ]
+    expected = [translator.translate([f"{source}\t{draft}"])[0].text for source, draft, _ in rows]
     assert found == [["", *expected], expected]
     shown: Any = load(of_texts / "run")
-    texts = [f"{source}\t{draft}" for _, source, draft, _ in rows]
+    texts = [f"{source}\t{draft}" for source, draft, _ in rows]
     assert [one.text for one in shown.translate(texts)] == expected
     assert len({*expected}) > 1
 
@@ -131,10 +109,10 @@ def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
     names = ("target", "source", "draft")
     for path, order in ((tables / "a.tsv", (2, 0, 1)), (tables / "b.tsv", (1, 2))):
         lines = [[names[place] for place in order]] + [
-            [(target, source, draft)[place] for place in order] for _, source, draft, target in rows
+            [(target, source, draft)[place] for place in order] for source, draft, target in rows
         ]
         path.write_text("".join("\t".join(line) + "\r\n" for line in lines))
-    records = [{"draft": draft, "source": source} for _, source, draft, _ in rows]
+    records = [{"draft": draft, "source": source} for source, draft, _ in rows]
     (tables / "c.txt").write_text("".join(f"\n{json.dumps(record)}" for record in records) + "\n")
     task = ["translate", "-m", str(of_texts / "run")]
     sizes = ["--shard", "2"]
@@ -250,7 +228,7 @@ def test_tables_and_models_that_do_not_fit_are_refused(
 
 def test_combinations_are_compared(tmp_path: Path, attn: Attn) -> None:
     """The dev set, named as test set too, has the BLEU that training measured."""
-    train, dev = write_texts(tmp_path)
+    train, dev = write_rows(tmp_path), write_rows(tmp_path, 12, "dev.tsv")
     given = [*SMALL, "train.steps=30", "train.lr=0.01", "model.dropout=0", "train.metric=bleu"]
     options = ["--preset", "multi-source-nano", "--seeds", "1", "-o", tmp_path / "out"]
     words = ["--train", train, "--dev", dev, "--test", dev, *options]
