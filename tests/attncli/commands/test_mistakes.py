@@ -146,7 +146,6 @@ def test_a_mistake_is_one_line_that_names_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(photos)
-    monkeypatch.delenv("ATTN_MODEL", raising=False)
     Path("captions.tsv").write_text("a.png\ta dog\n")
     for name in ("x.en", "x.de", "a.csv", "a.ipynb", "a.eml", "a.pdf", "a.jsonl", "a.srt", "a.md"):
         Path(name).write_text("id,text\n1,a\n")

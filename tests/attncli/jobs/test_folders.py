@@ -127,8 +127,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def folder(trained: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return ./runs with a finished and a stopped run, and the run of a comparison below."""
     monkeypatch.chdir(tmp_path)
-    for variable in ("ATTN_MODEL", "ATTN_MODELS"):
-        monkeypatch.delenv(variable, raising=False)
     finished, stopped = trained
     shutil.copytree(finished, tmp_path / "runs/demo")
     shutil.copytree(stopped, tmp_path / "runs/half")

@@ -28,8 +28,6 @@ def spots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No models but those of a test; the user folder is empty."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    for name in ("ATTN_MODELS", "ATTN_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(installed, "BOX", tmp_path / "box")
     return tmp_path / "data" / "attn" / "models"
 

@@ -17,13 +17,6 @@ from tests.attncli.command_line import Attn
 from tests.attncli.files import write
 
 
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ATTN_MODEL", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLUMNS", "100")
-
-
 @pytest.fixture
 def pairs(tiny_pairs: list[Pair]) -> list[tuple[str, str]]:
     return [(pair.source, pair.target) for pair in tiny_pairs[:6]]
@@ -123,11 +116,6 @@ def test_other_programs_are_drawn_beside_ours_and_alone(
 
 TASK = ("evaluate", "alignments")
 TEXTS = "a b c ||| x y\n\nd ||| z\n".replace("\n\n", "\n ||| \n")
-
-
-@pytest.fixture(autouse=True)
-def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ATTN_MODEL", raising=False)
 
 
 def test_a_file_against_gold_that_counts_from_one(tmp_path: Path, attn: Attn) -> None:

@@ -43,11 +43,6 @@ REFERENCES = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def no_default_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ATTN_MODEL", raising=False)
-
-
 @pytest.fixture
 def captions(tmp_path: Path) -> Path:
     """Return a file of captions of the five images."""

@@ -35,7 +35,6 @@ def files(tmp_path: Path) -> list[Path]:
 @pytest.fixture
 def upper(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "open_text_model", opened)
-    monkeypatch.delenv("ATTN_MODEL", raising=False)
 
 
 def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
