@@ -30,8 +30,7 @@ from attncli.training.configuration import run_config
 from attncli.training.sources import comparison_of
 from models.networks.bundle import Bundle, read
 from tests.attncli.command_line import Attn, evaluated
-from tests.attncli.labels import write_toy
-from tests.attncli.training.small import SMALL, TINY, write_texts
+from tests.attncli.training.small import SMALL, write_texts
 from tests.attncli.training.small import run as train
 from tests.attncli.training.small_captions import SMALL as SMALL_IMAGES
 from tests.attncli.training.small_captions import Files, small_config
@@ -279,24 +278,6 @@ def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(
     said = attn(*captioners(files, out, "soft"), "-s", "data.dev_share=0.1", status=1).err
     assert "data.dev_share = 0.1 of 44 captions; expected 10 or more" in said
     assert "raise data.dev_share" in said and not list(out.rglob("model.safetensors"))
-
-
-TINY_SETTINGS = [word for setting in TINY for word in ("-s", setting)]
-
-
-def test_poolings_are_compared_by_accuracy(tmp_path: Path, attn: Attn) -> None:
-    table, test = write_toy(tmp_path / "a.tsv", 90), write_toy(tmp_path / "b.tsv", 20, seed=3)
-    out, chosen = tmp_path / "out", ["mean", "final+general", "--seeds", "2"]
-    command = ["models", "compare", *chosen, "-o", str(out), "--threads", "1", *TINY_SETTINGS]
-    command += ["--labels", str(table), "--test", str(test)]
-    shown = attn(*command).out
-    assert "dev accuracy" in shown and "test accuracy" in shown and "BLEU" not in shown
-    assert "standard deviation of test accuracy" in shown
-    record = json.loads((out / "comparison.json").read_text())
-    assert {run["variant"] for run in record["runs"]} == {"mean", "final+general"}
-    assert all(0 <= run["dev_accuracy"] <= 100 for run in record["runs"])
-    starts = [json.loads(path.open().readline()) for path in out.rglob("log.jsonl")]
-    assert len(starts) == 4 and len({(one["pairs"], one["dev"]) for one in starts}) == 1
 
 
 def row(variant: str, seed: int, bleu: float) -> RunScores:

@@ -16,8 +16,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attncli.data.grammar import generate
-from attncli.jobs.train import dry_run
 from attncli.training import stepper
 from attncli.training.command_line import settings
 from attncli.training.estimate import Estimate
@@ -282,21 +280,6 @@ def test_the_time_of_a_run_includes_data_updates_and_evaluations(
     needed = found.time_needed(train)
     assert needed.seconds == seconds
     assert re.search(expected, str(needed))
-
-
-def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    changes = ["data.demo_size=40", "train.steps=1", "train.metric=loss"]
-    config = settings([], [], "transformer-nano", [*SMALL, *changes])
-    assert dry_run(config, device="cpu", progress=lambda *progress: None).pairs == 40
-    run(config, folder)
-    assert len((folder / "train.tsv").read_text("utf-8").splitlines()) == 40
-    [first] = generate(1)
-    held_out = (folder / "dev.tsv").read_text("utf-8").splitlines()[0]
-    assert held_out == f"{first.source}\t{first.target}"
-    links = (folder / "dev.links").read_text("utf-8").splitlines()[0]
-    assert {tuple(map(int, link.split("-"))) for link in links.split()} == set(first.links)
-    assert isinstance(run(config, folder)[0], AlreadyFinished)
 
 
 def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tarfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -79,23 +78,6 @@ def test_every_way_to_hand_over_captions_scores_the_same(
         assert system["bleu_without_brevity_penalty"] == pytest.approx(list(expected.bleu.plain))
         assert scores["CIDEr-D"] == pytest.approx(expected.cider)
         assert scores["ROUGE-L"] == pytest.approx(expected.rouge_l)
-
-
-def test_saved_captions_of_images_in_an_archive_score_the_same(
-    soft_captioner: Path, photos: Path, captions: Path, tmp_path: Path, attn: Attn
-) -> None:
-    images, saved, name = (
-        tmp_path / "photos.tar",
-        str(tmp_path / "{model}.tsv"),
-        soft_captioner.name,
-    )
-    with tarfile.open(images, "w") as archive:
-        archive.add(photos, "photos")
-    options = ["-m", soft_captioner, "--images", images, "-s", "search.max_caption=8"]
-    model = evaluated(attn, "captions", *options, captions, "--save", saved)[name]
-    other = evaluated(attn, "captions", captions, "--hypotheses", saved.format(model=name))
-    assert other[f"{name}.tsv"]["scores"] == model["scores"]
-    assert model["read"] == "soft" and model["images_per_second"] > 0
 
 
 def test_missing_and_broken_images_and_captions_are_named(

@@ -7,27 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from models import load_translator
-from models.explain import METHODS
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
 
 TASK = ("explain", "--device", "cpu", "-m")
 PAIR = "The dog sees a house. ||| Der Hund sieht ein Haus."
 TEXT = "The dog sees a small house."
-
-
-def test_a_text_is_translated_and_each_word_has_a_row_for_each_method(
-    tiny_bundle: Path, attn: Attn
-) -> None:
-    out = attn(*TASK, tiny_bundle, TEXT).out
-    [found] = load_translator(tiny_bundle).translate([TEXT])
-    assert out.startswith(f"1  {found.text}\n")
-    table = out[out.index("comprehensiveness") :]
-    rows = [line.split()[0] for line in table.splitlines()[1:] if line]
-    assert rows == [*METHODS, "random"]
-    for name in METHODS:
-        assert out.count(f"{name} ") >= len(found.text.split()) / 2
 
 
 def test_json_lines_have_the_numbers_of_each_line_alone(
