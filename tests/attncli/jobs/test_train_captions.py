@@ -40,24 +40,18 @@ from tests.attncli.training.small_captions import (
     PRETRAINED,
     Files,
     as_tar,
+    random_weights,
     small_config,
     write_images,
 )
 
-SOFT, HARD = "show-attend-tell-soft-nano", "show-attend-tell-hard-nano"
+HARD = "show-attend-tell-hard-nano"
 
 
 @pytest.fixture(autouse=True)
 def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights that the small image network can start from."""
-
-    def fill(self: SmallCnn, weights: str) -> None:
-        random = torch.Generator().manual_seed(7)
-        with torch.no_grad():
-            for parameter in self.parameters():
-                parameter.normal_(std=0.1, generator=random)
-
-    monkeypatch.setattr(SmallCnn, "load", fill)
+    monkeypatch.setattr(SmallCnn, "load", random_weights)
 
 
 def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path, attn: Attn) -> None:
