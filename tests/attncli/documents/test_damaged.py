@@ -21,8 +21,8 @@ from attncli.documents.document import (
     string_segment,
 )
 from attncli.documents.inline import read_lines
+from attncli.faithful.divide import halves, sentences, split
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.faithful.split import halves, sentences, split
 from attncli.translate import documents as jobs
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation

@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 
 from attncli.training import stepper
 from attncli.training.command_line import settings
+from attncli.training.dev import described
 from attncli.training.estimate import Estimate
 from attncli.training.folder import RunFolder, claim, read_config, released
 from attncli.training.interfaces import (
@@ -30,7 +31,6 @@ from attncli.training.interfaces import (
     Stepped,
 )
 from attncli.training.log import read_log
-from attncli.training.metrics import described
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.state import read_counters
 from attncli.training.stepper import Stepper

@@ -80,7 +80,7 @@ def test_ranks_of_the_gold_labels_give_hits_and_the_mean_reciprocal_rank() -> No
 
 def test_scores_of_links_by_hand() -> None:
     found = frozenset({(0, 0), (1, 1), (2, 2)})  # sure, possible, wrong
-    scores = score_alignments("x", [found], [LINKS])
+    scores = score_alignments([found], [LINKS])
     assert scores.precision == pytest.approx(2 / 3) and scores.recall == pytest.approx(1 / 2)
     assert scores.error_rate == pytest.approx(1 - (1 + 2) / (3 + 2))
     assert scores.f == pytest.approx(2 / (3 / 2 + 2)) and scores.links == 3
@@ -88,15 +88,15 @@ def test_scores_of_links_by_hand() -> None:
 
 def test_sums_are_over_the_corpus_not_means_of_sentences() -> None:
     found = [frozenset({(0, 0)}), frozenset({(5, 5)})]
-    scores = score_alignments("x", found, [LINKS, PairLinks(frozenset())])
+    scores = score_alignments(found, [LINKS, PairLinks(frozenset())])
     assert scores.precision == pytest.approx(1 / 2) and scores.recall == pytest.approx(1 / 2)
     assert scores.error_rate == pytest.approx(1 - (1 + 1) / (2 + 2))
 
 
 def test_the_gold_itself_has_no_error_nor_has_a_part_that_is_sure() -> None:
-    assert score_alignments("x", [LINKS.sure], [LINKS]).error_rate == 0
-    assert score_alignments("x", [LINKS.possible], [LINKS]).error_rate == 0
-    nothing = score_alignments("x", [frozenset()], [LINKS])
+    assert score_alignments([LINKS.sure], [LINKS]).error_rate == 0
+    assert score_alignments([LINKS.possible], [LINKS]).error_rate == 0
+    nothing = score_alignments([frozenset()], [LINKS])
     assert (nothing.error_rate, nothing.recall, nothing.f) == (1, 0, 0)
 
 

@@ -14,8 +14,6 @@ from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
 from attncli.training import estimate, retention
 from attncli.training.command_line import settings
-from attncli.training.dev import DevSet
-from attncli.training.fitting import BOUNDED, LEAST, MOST, fine_tuning
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from torch import Tensor
 
-from attncli.caption.features import FeatureStore, add_missing
+from attncli.caption.features import FeatureStore, ImageFiles, add_missing
 from attncli.data.image_features import FeatureCache, RowKind, verify_cache
 from attncli.data.named_files import content_hash, is_alone, named_images, open_images
 from models.core.config import ImageConfig
@@ -203,3 +203,14 @@ def test_rows_that_are_damaged_or_without_digests_are_computed_again(
     assert (rows_of(tmp_path, known, 5) == fresh).all()
     verify_cache(tmp_path)
     assert (tmp_path / "keys.txt").read_text().count("\n") == 5 + (damage == "a row")
+
+
+def test_an_image_that_changed_is_not_stored_as_the_old_one(tmp_path: Path) -> None:
+    [old, new], path = random_images(2).items(), tmp_path / "a.png"
+    cache = FeatureCache(tmp_path / "cache", RowKind((3,), "float32", "a test"))
+    store = FeatureStore(cache, CONFIG, lambda images: images.mean((2, 3)).numpy(), 1, "")
+    path.write_bytes(new[1])
+    names = {old[0]: str(path), new[0]: str(path)}
+    broken = ImageFiles("", [store]).add(names, lambda *_: None)
+    assert broken.keys() == {old[0]} and "changed" in broken[old[0]]
+    assert cache.places.keys() == {new[0]}

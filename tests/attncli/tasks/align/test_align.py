@@ -161,7 +161,7 @@ def test_a_model_is_scored_by_its_own_links(
     [scores] = json.loads(attn(*task, "--json", texts).out)["systems"]
     found = align(tiny_translator, [(pair.source, pair.target) for pair in pairs])
     wanted = [PairLinks(frozenset(pair.links)) for pair in pairs]
-    rate = score_alignments("", [one.links for one in found], wanted).error_rate
+    rate = score_alignments([one.links for one in found], wanted).error_rate
     assert (
         scores["scores"]["AER"]["score"] == pytest.approx(100 * rate) and "layer" in scores["note"]
     )

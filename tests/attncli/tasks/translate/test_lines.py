@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from attncli.align.pairs import aligner_of
+from attncli.faithful.divide import split
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.faithful.split import split
 from attncli.translate.aligned import with_alignments
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
