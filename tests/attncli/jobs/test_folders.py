@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save as tensors_as_bytes
 
 from attncli.jobs import runs as job
 from attncli.jobs.installed import verify
 from attncli.training.folder import RunFolder, locked
 from attncli.training.interfaces import (
     AlreadyFinished,
-    Interrupted,
 )
 from models import load_translator
 from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import (
     Texts,
-    after,
     finished_and_stopped,
     run,
     small_config,
@@ -38,20 +39,21 @@ def refusal(texts: Texts, folder: Path, *changes: str) -> str:
     return str(refused.value)
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a finished run and a stopped one. Not to be changed."""
+    return finished_and_stopped(tmp_path_factory.mktemp("trained"))
+
+
 def test_a_folder_of_another_run_is_refused_with_what_differs(texts: Texts, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     run(small_config(texts, "train.steps=2"), folder)
     moved = Texts(*(path.rename(path.with_suffix(".txt")) for path in texts))
     assert isinstance(run(small_config(moved, "train.steps=2"), folder)[0], AlreadyFinished)
-    texts = moved
-    said = refusal(texts, folder, "train.steps=2", "train.seed=5", "model.dropout=0.3")
+    said = refusal(moved, folder, "train.steps=2", "train.seed=5", "model.dropout=0.3")
     assert "train.seed was " in said and "model.dropout was 0.1, now 0.3" in said
-    texts.train.write_text("ein\tone\n", "utf-8")
-    assert "the train data have changed" in refusal(texts, folder, "train.steps=2")
-    (folder / "inputs.json").write_text("[")
-    assert "inputs.json is missing or damaged" in refusal(texts, folder, "train.steps=2")
-    (folder / "config.toml").write_text("[train\n")
-    assert "config.toml is not TOML" in refusal(texts, folder, "train.steps=2")
+    moved.train.write_text("ein\tone\n", "utf-8")
+    assert "the train data have changed" in refusal(moved, folder, "train.steps=2")
 
 
 def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -> None:
@@ -65,62 +67,69 @@ def test_a_folder_with_something_else_is_refused(texts: Texts, tmp_path: Path) -
     assert "cannot write" in refusal(texts, folder / "thesis.doc" / "below")
 
 
-def test_damaged_checkpoints_are_refused(texts: Texts, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    with pytest.raises(Interrupted):
-        run(small_config(texts), folder, after(10))
-    checkpoint = RunFolder(folder).checkpoint
-    whole = checkpoint.read_bytes()
-    from safetensors.torch import save
-
-    few = save({"model/x": torch.zeros(1)}, metadata={"counters": "{}"})
-    other = save({"model/x": torch.zeros(1)}, metadata={"counters": '{"no": 1}'})
-    for damaged in (whole[:-1], whole[:100], b"", few, other):
-        checkpoint.write_bytes(damaged)
-        assert "checkpoint.safetensors is damaged" in refusal(texts, folder)
-    for place in (0.01, 0.03, 0.3, 0.6, 0.9999):
-        checkpoint.write_bytes(whole)
-        flip(checkpoint, place)
-        assert "--start-from" in refusal(texts, folder)
-    checkpoint.write_bytes(whole)
-    ids = folder / "data" / "source.ids"
-    content = ids.read_bytes()
-    ids.write_bytes(content[:-2])
-    assert "source.ids differs from its digest" in refusal(texts, folder)
-    ids.write_bytes(content[:50] + b"\1\0" + content[52:])
-    assert "source.ids differs from its digest" in refusal(texts, folder)
-    (folder / "data" / "SHA256SUMS").unlink()
-    ids.write_bytes(content[:-2])
-    assert "tokenised pairs" in refusal(texts, folder)
+def cut(most: int) -> Callable[[Path], object]:
+    """Return a function that leaves the first bytes of a file, or all but the last."""
+    return lambda path: path.write_bytes(path.read_bytes()[:most])
 
 
-def test_verify_covers_checkpoints_snapshots_and_prepared_data(
-    texts: Texts, tmp_path: Path
+def other(counters: str) -> Callable[[Path], object]:
+    """Return a function that writes a checkpoint of something else."""
+    content = tensors_as_bytes({"model/x": torch.zeros(1)}, metadata={"counters": counters})
+    return lambda path: path.write_bytes(content)
+
+
+def without_digests(path: Path) -> None:
+    (path.parent / "SHA256SUMS").unlink()
+    cut(-2)(path)
+
+
+CHECKPOINT, IDS = "checkpoint.safetensors", "data/source.ids"
+DAMAGED: list[tuple[str, Callable[[Path], object], str]] = [  # file, damage, what the line says
+    *((CHECKPOINT, cut(most), f"{CHECKPOINT} is damaged") for most in (-1, 100, 0)),
+    *(
+        (CHECKPOINT, other(counters), f"{CHECKPOINT} is damaged")
+        for counters in ("{}", '{"no": 1}')
+    ),
+    *((CHECKPOINT, partial(flip, at=at), "--start-from") for at in (0.01, 0.03, 0.3, 0.6, 0.9999)),
+    (IDS, cut(-2), "source.ids differs from its digest"),
+    (IDS, partial(flip, at=0.5), "source.ids differs from its digest"),
+    (IDS, without_digests, "tokenised pairs"),
+    ("inputs.json", cut(1), "inputs.json is missing or damaged"),
+    ("config.toml", lambda path: path.write_text("[train\n"), "config.toml is not TOML"),
+]
+
+
+@pytest.mark.parametrize(("name", "damage", "said"), DAMAGED)
+def test_a_damaged_file_of_a_stopped_run_is_refused(
+    name: str,
+    damage: Callable[[Path], object],
+    said: str,
+    trained: tuple[Path, Path],
+    tmp_path: Path,
 ) -> None:
-    folder, config = tmp_path / "run", small_config(texts, "train.average=2")
-    snapshot = RunFolder(folder).snapshot(10)
-    with pytest.raises(Interrupted):
-        run(config, folder, snapshot.exists)
-    whole = snapshot.read_bytes()
-    flip(snapshot, 0.9)
+    folder = Path(shutil.copytree(trained[1], tmp_path / "run"))
+    damage(folder / name)
+    texts = Texts(*(trained[1].with_name(f"{part}.tsv") for part in ("train", "dev")))
+    assert said in refusal(texts, folder, "train.average=2")
+
+
+def test_a_damaged_snapshot_is_named(trained: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(trained[1], tmp_path / "run"))
+    flip(folder / "snapshots/10.safetensors")
+    texts = Texts(*(trained[1].with_name(f"{part}.tsv") for part in ("train", "dev")))
     with pytest.raises(ModelError, match="snapshots/10.safetensors is damaged"):
-        run(config, folder)
-    snapshot.write_bytes(whole)
-    run(config, folder)
+        run(small_config(texts, "train.average=2"), folder)
+
+
+@pytest.mark.parametrize("name", [CHECKPOINT, "snapshots/10.safetensors", "data/target.ids"])
+def test_verify_covers_checkpoints_snapshots_and_prepared_data(
+    name: str, trained: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(trained[0], tmp_path / "run"))
     assert verify(folder) == ""
-    for name in ("checkpoint", "snapshots/10", "data/target.ids"):
-        path = folder / (name if "/t" in name else f"{name}.safetensors")
-        content = path.read_bytes()
-        flip(path, 0.9)
-        with pytest.raises(ModelError, match=path.name):
-            verify(folder)
-        path.write_bytes(content)
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Return a finished run and a stopped one. Not to be changed."""
-    return finished_and_stopped(tmp_path_factory.mktemp("trained"))
+    flip(folder / name)
+    with pytest.raises(ModelError, match=Path(name).name):
+        verify(folder)
 
 
 @pytest.fixture
