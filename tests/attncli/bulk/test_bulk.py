@@ -24,7 +24,7 @@ from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
 from attncli.interface.bulk import BatchMapper
 from attncli.jobs import bulk_work
-from attncli.jobs.bulk_job import NOT_IN_BULK, chunk_results
+from attncli.jobs.bulk_job import NOT_IN_BULK, chunk_results, read_job
 from attncli.shell import app
 from attncli.task.table import RUNNERS, TASKS, find_runner
 from attncli.translate.runner import TranslateRunner
@@ -57,6 +57,14 @@ def expected(source: Path, tiny_bundle: Path, tmp_path: Path) -> bytes:
 
 def bulk(given: Path, out: Path, *task: object) -> int:
     return app.run(["bulk", *SHARD, str(given), str(out), "--", *map(str, task)])
+
+
+def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("dog\tHund\n", "utf-8")
+    job = read_job(["translate", "-m", str(tiny_bundle), "--beam", "3", "--glossary", str(terms)])
+    assert (job.settings["beam"], job.settings["glossary"]) == (3, [["dog", "Hund"]])
+    job.open()
 
 
 def test_the_output_is_that_of_one_process(

@@ -20,6 +20,7 @@ from attncli.training import stepper
 from attncli.training.command_line import settings
 from attncli.training.dev import described
 from attncli.training.estimate import Estimate
+from attncli.training.fit import reopen
 from attncli.training.folder import RunFolder, claim, read_config, released
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -32,7 +33,7 @@ from attncli.training.interfaces import (
 )
 from attncli.training.log import read_log
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.state import read_counters
+from attncli.training.state import Counters, read_counters
 from attncli.training.stepper import Stepper
 from models import load_translator
 from models.alignment import AlignConfig, choose_head
@@ -214,6 +215,17 @@ def test_another_rate_without_a_raised_limit_is_refused(texts: Texts, tmp_path: 
     assert (folder / "config.toml").read_bytes() == before
     run(small_config(texts, "train.steps=4", *changes), folder)
     assert read_config(RunFolder(folder)).train.lr == 0.5
+
+
+def test_an_average_that_was_kept_must_be_improved_on() -> None:
+    config = TrainConfig(steps=30, patience=3)
+    average = FinalModel("average of 3", 21.5, 20, "bleu")
+    counters = Counters(step=20, best=20.0, best_loss=1.0, best_step=10, ended="x", kept=average)
+    reopen(counters, replace(config, steps=20))
+    assert counters.kept == average  # its limit is reached
+    reopen(counters, config)
+    assert (counters.best, counters.best_loss, counters.best_step) == (21.5, None, 20)
+    assert not counters.ended and not counters.kept
 
 
 def test_a_run_continues_by_its_folder(texts: Texts, tmp_path: Path, attn: Attn) -> None:

@@ -109,6 +109,13 @@ def test_weights_are_the_mean_of_directions_and_of_attention_and_statistics(alig
     assert both.weights.allclose(turned.weights.T, atol=1e-5)
 
 
+def test_the_command_needs_no_languages(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["align", "-m", str(aligner), *map(str, files_of(aligner))]) == 0
+    found = [set(line.split()) for line in capsys.readouterr().out.splitlines()]
+    links = [one.links for one in align(load_translator(aligner), TEXTS)]
+    assert found == [{f"{i}-{j}" for i, j in pair} for pair in links]
+
+
 def test_a_finished_run_is_left_as_it_is(aligner: Path) -> None:
     """Settings without effect on the weights may change."""
     names = ("model.safetensors", "config.json")

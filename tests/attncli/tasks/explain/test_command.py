@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from attncli.faithful.result import TranslatedLine
+from attncli.translate.runner import TranslateRunner
+from models.core.types import EMPTY, Translation
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
 
@@ -71,6 +75,18 @@ def test_an_image_has_curves_and_maps(
     assert len(record["methods"]["attention"]["deletion_curve"][0]) == 11
     shown = attn(*TASK, soft_captioner, image, *options[:4], "--show").out
     assert "H entropy in nats" in shown
+
+
+def test_an_empty_output_gives_an_empty_line(
+    attn: Attn, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(runner: Any, chunks: Any) -> Any:
+        for [line] in chunks:
+            yield [TranslatedLine(line, Translation(line.text, (EMPTY,)))]
+
+    monkeypatch.setattr(TranslateRunner, "run", run)
+    found = attn(*TASK, tiny_bundle, TEXT)
+    assert found.out == "\n" and "line 1: the translation is empty" in found.err
 
 
 def test_lines_that_cannot_be_explained_leave_the_others(

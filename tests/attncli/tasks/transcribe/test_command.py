@@ -15,7 +15,7 @@ import torch
 
 import attncli
 from models import load_transcriber
-from models.engines.transcriber import Transcriber
+from models.engines.transcriber import Transcriber, word_spans
 from models.signals.recordings import SampleArray, read_sound
 from tests.attncli.command_line import Attn
 
@@ -90,6 +90,9 @@ def test_a_long_recording_is_the_sum_of_its_pieces(
     found = transcriber.transcribe(SampleArray(sound, 8000), times=True)
     assert len(found.segments) > 2 and found.seconds == pytest.approx(len(sound) / 8000)
     assert found.text == " ".join(each.text for each in found.segments if each.text)
+    best = [each.hypotheses[0] for each in found.segments]
+    tokens = sum(len(one.ids) + 1 for one in best)
+    assert found.score == pytest.approx(sum(one.log_prob for one in best) / tokens)
     for one, other in zip(found.segments, found.segments[1:], strict=False):
         assert one.end == pytest.approx(other.start)
         assert all(one.start <= word.start <= word.end <= one.end for word in one.words)
@@ -112,6 +115,13 @@ def test_what_cannot_be_transcribed_is_one_line(speech_model: Path, wavs: Path) 
     for message, call in calls.items():
         with pytest.raises(attncli.ModelError, match=message):
             call()
+
+
+def test_spans_of_words_are_in_order_and_do_not_overlap() -> None:
+    weights = torch.tensor([[0.1, 0.8, 0.1, 0, 0], [0, 0.5, 0.5, 0, 0], [0, 0, 0, 0.1, 0.9]])
+    spans = word_spans(weights, [(0, 1), (1, 2), (2, 3)], 0.1, 0.45)
+    assert spans[0][0] == pytest.approx(0.1) and spans[2] == pytest.approx((0.4, 0.45))
+    assert all(one[1] <= other[0] for one, other in zip(spans, spans[1:], strict=False))
 
 
 def test_scores_are_those_of_jiwer(

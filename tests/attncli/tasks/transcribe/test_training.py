@@ -13,6 +13,7 @@ from attncli.data import tones
 from attncli.data.recordings import SoundExamples, read_transcripts
 from attncli.training.configuration import run_config
 from attncli.training.settings.config import RunConfig
+from attncli.training.sources import training_source
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.signals.sound_features import log_mel
@@ -54,6 +55,15 @@ def test_features_are_those_of_the_recordings_and_the_encoder_knows_their_mean(
     mean, deviation = map(torch.tensor, found.statistics())
     assert torch.allclose(real.mean(0), mean, atol=1e-3)
     assert torch.allclose(real.std(0), deviation, atol=1e-2)
+
+
+def test_lengths_of_the_training_limit_outputs_and_pieces(wavs: Path, tmp_path: Path) -> None:
+    config = configured(wavs, "data.augment.join=3")
+    found = examples(config, tmp_path)
+    search = training_source(config.model.family).search_settings(config.search, found)
+    slots, tokens = found.lengths
+    assert search.split_above == max(slots.max(), 41)
+    assert all(n <= search.max_ratio * s + 1e-6 for n, s in zip(tokens, slots, strict=True))
 
 
 def test_joined_recordings_have_the_texts_and_lengths_of_their_parts(
