@@ -9,10 +9,13 @@ import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import pytest
 
+from attncli.data.alignments import parse_pharaoh
+from attncli.documents.completion import completed
 from attncli.documents.document import (
     FORMATS,
     DocumentOptions,
@@ -21,11 +24,15 @@ from attncli.documents.document import (
     string_segment,
 )
 from attncli.documents.inline import read_lines
+from attncli.faithful.checks import check
 from attncli.faithful.divide import halves, sentences, split
+from attncli.faithful.parse import parse
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.translate import documents as jobs
+from attncli.translate.documents import KEYED
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
+from models.search.repeats import repetition
 from models.text.languages import Glossary, Term
 from models.text.normalise import is_untranslatable, without_added_stop
 
@@ -147,6 +154,7 @@ PATTERNS = (  # head, what is repeated, tail
     *("A. B ", "a | ", "- ", "&amp;", "[^", "\\N", "/* ", "a: ", "{§1}", "<img alt='a b'>"),
     *("- a\n", "a=b\n", '"a";\n', "{\\i1}", "{\\k5}ab ", "<00:01.000>ab "),
 )
+UNIT = "<xliff><trans-unit>"
 ENDS = {  # whole texts that the signs alone do not make
     "container": ("", ":", "}\n"),
     "callout": ("> [!NOTE]", " ", "x\n"),
@@ -154,6 +162,9 @@ ENDS = {  # whole texts that the signs alone do not make
     "keys": (":", "a", "\n"),
     "commas": ("[Script Info]\nFormat: ", ",", "\n" + "Dialogue: a\n" * 9),
     "marks": ("a {", "§", " <b>c</b>"),
+    "codes": (UNIT + "<source>a</source><target>", "<it></it >", "</target></trans-unit></xliff>"),
+    "sources": (UNIT, "<source>a</source>", "<target>a</target></trans-unit></xliff>"),
+    "timed": ("<tt><p>ab ", "<metadata/>", "</p></tt>"),
     "escapes": ('"', '\\"', '"\n"a" = "b";'),
 }
 FRAMES = {  # around a text
@@ -192,6 +203,18 @@ def string(text: str) -> None:
         found.write(found.texts)
 
 
+def into(format: str, text: str) -> None:
+    content = FRAMES[format].replace("{}", text)
+    with suppress(ModelError):
+        completed(content, content, format)
+
+
+def links(text: str) -> None:
+    with suppress(ModelError):
+        for _ in parse_pharaoh(text, "line 1"):
+            pass
+
+
 READERS: dict[str, Callable[[str], object]] = {
     **{name: partial(document, name) for name in [*FORMATS, "text"]},
     "split": lambda text: split(text, lambda part: len(part) <= 200),
@@ -201,6 +224,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "string": string,
     "balanced": lambda text: balanced(text, 3),
     "address": is_untranslatable,
+    "tags": lambda text: parse(text, str),
+    "checks": lambda text: check(text, text),
+    "loop": lambda text: repetition(f"{text} {text}", text),
+    "links": links,
+    **{f"into {name}": partial(into, name) for name in KEYED.split(", ") if name != "yaml"},
     "stop": lambda text: without_added_stop(text, text),
     "glossary": Glossary((Term("big dog", "x"), Term("a", "y"))).found,
 }

@@ -16,7 +16,7 @@ import pytest
 from attncli.data.alignments import read_links
 from attncli.render import weighted_text
 from attncli.render.alignment import LINK
-from attncli.render.alignment_writers import FORMATS, Style, format_of, heat_maps, written
+from attncli.render.alignment_writers import FORMATS, format_of, heat_maps, written
 from attncli.render.figures import undrawable
 from attncli.task.panels import AlignedPair, Panel, WeightedText, WeightRow
 from attncli.terminal.messages import TRUE_COLOUR, Screen, fitted, padded, width, without_controls

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import inspect
+import os
 import resource
 import signal
 import subprocess

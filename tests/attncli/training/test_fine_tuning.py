@@ -14,6 +14,8 @@ from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
 from attncli.training import estimate, retention
 from attncli.training.command_line import settings
+from attncli.training.dev import DevSet
+from attncli.training.fitting import BOUNDED, LEAST, MOST, fine_tuning
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -21,8 +23,10 @@ from attncli.training.interfaces import (
     Evaluated,
     FinalModel,
     Interrupted,
+    Report,
 )
 from attncli.training.log import read_log
+from attncli.training.retention import Tensors
 from attncli.training.run import Run
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import parse_corpus

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.caption import data as image_data
+from attncli.caption import features as image_features
 from attncli.commands.train_options import spread
 from attncli.jobs.train import train
 from attncli.training.command_line import settings
@@ -160,7 +160,7 @@ def test_missing_weights_are_reported_before_images_are_read(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edgetpu, "BOX", tmp_path)
-    monkeypatch.setattr(image_data, "open_images", lambda path: pytest.fail("read"))
+    monkeypatch.setattr(image_features, "open_images", lambda path: pytest.fail("read"))
     config = chosen(files, "show-attend-tell-soft-small")
     with pytest.raises(ModelError, match="photos is missing.*model.image.weights=PATH"):
         list(train(config, tmp_path / "run", device="cpu", progress=lambda *progress: None))

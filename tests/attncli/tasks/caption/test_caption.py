@@ -17,7 +17,7 @@ from PIL import Image
 
 from attncli.caption.images import PixelBudget
 from attncli.caption.outputs import CaptionStatistics
-from attncli.caption.writers import CaptionedImage
+from attncli.caption.runner import CaptionedImage
 from attncli.data.named_files import NamedFile
 from attncli.render.image_maps import AttentionMaps
 from attncli.scoring.caption_metrics import is_content_word
