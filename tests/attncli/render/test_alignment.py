@@ -214,3 +214,15 @@ def test_letters_without_a_font_are_reported() -> None:
     rare = ONE._replace(words=("\U00012000", "a", "b"))
     assert "no font with the letters" in undrawable(rare.drawn)
     assert weighted_text.written([rare], "png")
+
+
+def test_a_word_that_does_not_fit_begins_a_new_line() -> None:
+    text = WeightedText(1, ("WORD",) * 40, (WeightRow("", (1.0,) * 40),))
+    root = ElementTree.fromstring(weighted_text.written([text], "svg"))
+    _, _, right, bottom = map(float, root.attrib["viewBox"].split())
+    _, *words = root.iter(f"{SVG}text")
+    found = [(float(one.attrib["x"]), float(one.attrib["y"])) for one in words]
+    lines = sorted({y for _, y in found})
+    assert len(found) == 40 and found == sorted(found, key=lambda one: (one[1], one[0]))
+    assert 1 < len(lines) < 6 and len({x for x, _ in found}) < 40
+    assert all(0 <= x < right and 0 < y < bottom for x, y in found)
