@@ -23,12 +23,16 @@ from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
 from attncli.interface.bulk import BatchMapper
-from attncli.jobs import bulk_work
-from attncli.jobs.bulk_job import NOT_IN_BULK, chunk_results, read_job
+from attncli.jobs import bulk_run, bulk_work
+from attncli.jobs.bulk_job import NOT_IN_BULK, BulkJob, chunk_results, read_job
+from attncli.jobs.bulk_run import part_name, read_part, write_part
+from attncli.jobs.bulk_shards import Shard, ShardResult
 from attncli.shell import app
 from attncli.task.table import RUNNERS, TASKS, find_runner
 from attncli.translate.runner import TranslateRunner
+from models.core.errors import ResourceError
 from models.engines.translator import Translator
+from tests.attncli.bulk import in_process
 
 SHARD = ["--shard", "7"]
 pytestmark = pytest.mark.usefixtures("no_workers")
@@ -108,6 +112,57 @@ def test_a_finished_job_is_not_repeated(
     assert out.read_bytes() != b"changed"
 
 
+def test_finished_parts_are_not_processed_again(
+    source: Path,
+    expected: bytes,
+    tiny_bundle: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A full disk after two parts: one line, and the same command needs only the other parts."""
+    out, written = tmp_path / "out", list[int]()
+
+    def limited(path: Path, part: ShardResult) -> None:
+        if len(written) == 2:
+            raise ResourceError("cannot write: No space left on device")
+        write_part(path, part)
+        written.append(part.number)
+
+    monkeypatch.setattr(bulk_run, "write_part", limited)
+    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
+    assert not out.exists()
+    monkeypatch.setattr(bulk_run, "write_part", write_part)
+    seen: list[int] = []
+
+    def watched(*job: Any) -> Iterator[ShardResult]:
+        for part in in_process.process(*job):
+            seen.append(part.number)
+            yield part
+
+    monkeypatch.setattr(bulk_work, "process", watched)
+    assert bulk(source, out, "translate", "-m", tiny_bundle) == 1
+    assert out.read_bytes() == expected
+    assert sorted([*seen, *written]) == list(range(6))
+
+
+def test_a_damaged_part_is_processed_again(tmp_path: Path) -> None:
+    path, part = tmp_path / "name", ShardResult(3, 2, ((7, "error", "bad"),), b"a\nb\n")
+    write_part(path, part)
+    assert read_part(path) == part
+    path.write_bytes(path.read_bytes()[:-1])
+    assert read_part(path) is None
+
+
+def test_another_setting_has_other_parts(tiny_bundle: Path) -> None:
+    job = BulkJob("translate", (str(tiny_bundle),), {"format": "text"})
+    other = BulkJob("translate", (str(tiny_bundle),), {"format": "tsv", "threads": 2})
+    same = BulkJob("translate", (str(tiny_bundle),), {"format": "text", "threads": 2})
+    shard = Shard(0, 0, 1, 2, b"a\nb\n")
+    names = [part_name(one.digest(), shard) for one in (job, other, same)]
+    assert names[0] == names[2] != names[1]
+    assert part_name(job.digest(), shard._replace(first=3)) != names[0]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_broken_job_loses_nothing(
     number: int, source: Path, expected: bytes, tiny_bundle: Path, tmp_path: Path
@@ -146,6 +201,15 @@ def test_a_record_that_raises_costs_its_row_unless_all_do() -> None:
     assert found == ["A", "not processed (RuntimeError: out of memory)", "B"]
     with pytest.raises(RuntimeError, match="out of memory"):
         chunk_results(task, [Line(1, "bad"), Line(2, "bad")])
+
+
+def test_a_mistake_that_a_worker_finds_is_one_line(
+    source: Path, tiny_bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert bulk(source, out, "translate", "-m", tiny_bundle, "--to", "de") == 1
+    error = capsys.readouterr().err
+    assert "attn: " in error and "Traceback" not in error
 
 
 def test_files_of_others_are_not_touched(

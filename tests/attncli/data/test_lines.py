@@ -46,6 +46,13 @@ def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None
     assert after == Line(2, "after")
 
 
+def test_a_chunk_has_a_limit_in_bytes() -> None:
+    size = 300_000
+    chunks = list(read_chunks(io.BytesIO((b"x" * size + b"\n") * 20)))
+    assert len(chunks) > 4
+    assert sum(map(len, chunks)) == 20
+
+
 def pipe_with(content: bytes) -> io.BufferedReader:
     """Return a pipe whose writer has written this and left."""
     read_end, write_end = os.pipe()
@@ -114,3 +121,8 @@ def test_every_line_is_translated_and_every_line_end_stays(text: str) -> None:
     for outcome in (first[0], *second):
         assert outcome.translation and outcome.translation.text == text.upper()
         assert outcome.line.text == outcome.translation.source == text
+
+
+def test_a_text_with_a_line_that_is_refused_is_not_translated() -> None:
+    [[outcome]] = by_line([[Line(7, "a\nb", fault="longer than 1 MiB")]], TRANSLATE)
+    assert outcome.translation is None and "line 7 is longer" in outcome.note

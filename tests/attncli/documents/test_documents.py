@@ -20,7 +20,7 @@ from attncli.documents.document import (
     read_document,
     reassemble,
 )
-from attncli.documents.inline import TAGS, with_lines, with_words
+from attncli.documents.inline import TAGS, read_lines, with_lines, with_words
 from attncli.faithful.result import TranslatedLine
 from attncli.translate import documents
 from attncli.translate.chunks import translate_lines
@@ -174,6 +174,11 @@ def test_a_callout_keeps_its_lines() -> None:
         long = [(*(f"{text} and long" for text in one.texts),) for one in document.segments]
         done = reassemble(document, long)
         assert done == content.replace("late.", "late. and long").replace("wine", "wine and long")
+
+
+def test_tabs_separate_the_texts_of_a_line() -> None:
+    document = read_lines("Name:\t____\tDate:\nRed wine | the shop\n")
+    assert [s.texts[0] for s in document.segments] == ["Name:", "Date:", "Red wine", "the shop"]
 
 
 @pytest.mark.parametrize(

@@ -267,6 +267,11 @@ def test_slides_keep_formatting_and_notes() -> None:
     assert slide.notes_slide.notes_text_frame.text == "GOOD MORNING."
 
 
+def test_a_presentation_without_slides_has_no_text() -> None:
+    content = saved(pytest.importorskip("pptx").Presentation())
+    assert not read_document(content, "pptx", DocumentOptions()).segments
+
+
 def test_a_workbook_keeps_numbers_formulas_and_lines_of_cells() -> None:
     openpyxl = pytest.importorskip("openpyxl")
     sheet = openpyxl.load_workbook(io.BytesIO(in_capitals(read("xlsx")))).active

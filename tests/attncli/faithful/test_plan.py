@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
 
+from attncli.faithful.divide import sentences
 from attncli.faithful.fit import Fitting, fitted
 from attncli.faithful.kinds import KINDS
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
+from attncli.options.shared import check_texts
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.writers import OutputReport
+from attncli.translate.writers import REPORTED, OutputReport
+from models.core.errors import ModelError
 from models.core.types import Hypothesis, Translation
 from models.engines.translator import Translator
+from models.text.languages import Glossary, Term
 from models.text.normalise import normalise
 from tests.upper_model import Upper
 
@@ -54,6 +59,24 @@ def test_spaces_and_emoji_do_not_change_the_translation_and_are_kept_at_the_ends
     assert translated([before + text + after], tiny_translator) == [before + plain + after]
 
 
+class Copying(Upper):
+    """A model that copies characters that it does not know."""
+
+    def __init__(self, known: Translator) -> None:
+        super().__init__()
+        self.unknown_characters = known.unknown_characters  # type: ignore[method-assign]
+
+
+def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
+    tiny_translator: Translator,
+) -> None:
+    texts = [PLAIN, f"{PLAIN} 😀", "The 東京 dog 東 sees."]
+    plain = TranslateOptions(verbatim=True)
+    assert [found.lost for found in outcomes(texts, tiny_translator, plain)] == ["", "😀", "東京"]
+    assert not any(found.lost for found in outcomes(texts, tiny_translator))
+    assert [found.lost for found in outcomes(["東"], Copying(tiny_translator))] == [""]
+
+
 def test_a_line_of_letters_that_the_model_does_not_know_is_copied_and_reported(
     tiny_translator: Translator,
 ) -> None:
@@ -74,6 +97,14 @@ def test_apostrophes_are_straight_and_accents_composed_for_the_model(text: str, 
     assert translated([text], model, TranslateOptions(verbatim=True)) == [text.upper()]
 
 
+def test_text_between_tags_is_composed_and_tags_stay_as_they_are() -> None:
+    tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
+    plan = Plan.of(Line(1, tagged), Upper(), USUAL.plan, tags=True)
+    assert plan.pieces == ("Sch\u00f6n ist das M\u00e4dchen.",)
+    assert plan.tagged and [tag.at for tag in plan.tagged.tags] == [0, 5, 10, 21]
+    assert plan.tagged.tags[2].raw == "<a href='u\u0308'>"
+
+
 def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Translator) -> None:
     lines = ["600", " 12:30 ", "-----", "https://a.org/b", "a@b.org"]
     assert translated(lines, tiny_translator) == lines
@@ -82,6 +113,15 @@ def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Tra
     assert translated(["600"], model, TranslateOptions(verbatim=True)) == ["600"] and list(
         model.asked
     ) == ["600"]
+
+
+def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
+    def plan(text: str) -> Plan:
+        return Plan.of(Line(1, text), Upper(), USUAL.plan, tags=True)
+
+    assert plan("600").copied and plan("<td><b>600</b></td>").copied and plan("{n} 12").copied
+    assert plan("it\u2019s  a\u00a0dog ").texts == ["it's a dog"]
+    assert plan("<b>it\u2019s</b>  a\u00a0dog").texts == ["it's  a dog"]
 
 
 def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
@@ -97,6 +137,18 @@ def test_a_line_in_capitals_is_translated_as_the_plain_sentence(
     assert list(model.asked) == ["THE DOG RUNS"]
 
 
+def test_a_long_line_is_translated_sentence_by_sentence(tiny_translator: Translator) -> None:
+    texts = [PLAIN, "He ran.", "I ran."]
+    parts = translated(texts, tiny_translator)
+    assert tiny_translator.search.split_above == 40
+    for most, count in ((5, 3), (200, 1), (0, 1)):
+        model = tiny_translator.with_search(replace(tiny_translator.search, split_above=most))
+        [outcome] = outcomes([" ".join(texts)], model, USUAL)
+        assert len(outcome.parts) == count and not outcome.note
+        assert outcome.translation
+        assert count == 1 or outcome.translation.text == " ".join(parts)
+
+
 def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     model, word = Upper(), "a" * 250
     for line in (f" {word} ", f"the key is {word} today"):
@@ -108,6 +160,69 @@ def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     assert translated([word], model, TranslateOptions(verbatim=True)) != [word] and model.asked
     model.asked.clear()
     assert translated(["走" * 250], model) and model.asked  # written without spaces
+
+
+def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "dev.tsv"
+    path.write_text("a\tb\n")
+    with pytest.raises(ModelError, match="name of a file.* -i .*dev.tsv"):
+        check_texts([str(path)])
+    mail = tmp_path / "a.eml"
+    mail.write_text("Subject: a\n\nb\n")
+    with pytest.raises(ModelError, match="mail is not read: save its body as FILE.txt"):
+        check_texts([str(mail)])
+    check_texts([str(path), "some text"])
+    check_texts(["x" * 10_000, "\0"])
+    with pytest.raises(ModelError, match="no file film2.srt; expected text to translate.* -i"):
+        check_texts(["film2.srt"])
+    check_texts(["I read film2.srt"])
+    check_texts(["https://example.org/film2.srt"])
+    check_texts(["e.g."])
+    check_texts([])
+
+
+def test_sentences_end_at_sentence_ends_only() -> None:
+    assert sentences("Mr. A. Smith came. He left!") == ["Mr. A. Smith came.", "He left!"]
+    assert sentences("He said 3. Then he left.") == ["He said 3. Then he left."]
+    assert sentences("What? no. Yes... maybe") == ["What? no.", "Yes... maybe"]
+    assert sentences("走吧。好。") == ["走吧。", "好。"]
+    assert sentences("one") == ["one"]
+
+
+def outcome_of(number: int, text: str, *, truncated: bool = False) -> TranslatedLine:
+    best = Hypothesis(text, -0.5, -2.0, ("a",), (4,), truncated)
+    return TranslatedLine(Line(number, "source"), Translation("source", (best,)))
+
+
+def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
+    report = OutputReport()
+    cut = [outcome_of(n, "a", truncated=True) for n in range(1, REPORTED + 3)]
+    lost = outcome_of(8, "a")._replace(lost="東京")
+    messages = list(report.messages([outcome_of(9, "no " * 9), lost, *cut, outcome_of(10, "a b")]))
+    assert messages[0] == "line 9: the output repeats 'no' 9 times in a row (score -0.50)"
+    assert messages[1] == "line 8: the output lacks '東京', which the model does not know"
+    assert messages[2].startswith("line 1: the output was cut at its length limit, after 1 token ")
+    assert len(messages) == 2 + REPORTED
+    total = f"outputs cut at their length limit: {REPORTED + 2}"
+    assert list(report.totals(above=REPORTED)) == [total] and len(list(report.totals())) == 3
+
+
+def test_a_line_with_a_term_of_the_glossary_is_translated_sentence_by_sentence() -> None:
+    model = Upper()
+    line = Line(1, "The dog sees. The old cat sleeps.")
+    assert Plan.of(line, model, USUAL.plan).texts == [line.text]
+    model.glossary = Glossary((Term("cat", "Kater"),))
+    assert Plan.of(line, model, USUAL.plan).texts == ["The dog sees.", "The old cat sleeps."]
+
+
+def test_parts_that_are_cut_within_a_word_are_no_longer_than_usual_texts() -> None:
+    model, text = Upper(), "see " + "走" * 250 + " and " + "word " * 15
+    model.search = replace(model.search, split_above=5)
+    [long] = translated([text], model)
+    parts = [part for part in model.asked if set(part) == {"走"}]
+    assert max(map(model.source_length, parts)) <= 5
+    assert long.replace(" ", "") == text.upper().replace(" ", "")
+    assert max(map(model.source_length, model.asked)) > 5  # cut at spaces: as the model accepts
 
 
 class Echo(Upper):

@@ -11,7 +11,7 @@ import pytest
 from attncli.faithful.parse import count, parse, scan
 from attncli.faithful.place import project_tags
 from attncli.faithful.protect import FIRST, MARK, Part, restore
-from attncli.faithful.spans import words
+from attncli.faithful.spans import TokenWeights, word_weights, words
 from tests.attncli.faithful.small import line, looks, tree
 
 MOVED = [(0, 1), (1, 2), (2, 0)]
@@ -88,6 +88,14 @@ def test_what_was_nested_is_nested_in_the_same_way() -> None:
         written = project_tags(tagged, target, looks(random, tagged.text, target))
         gone = [part for part in tagged.parts if part.raw not in "{0} %d"]
         assert around(written, *gone) == around(source, *gone), (source, target)
+
+
+def test_pieces_are_summed_and_shared_by_the_characters_in_each_word() -> None:
+    pieces = TokenWeights([(-1, 2), (2, 5)], [(-1, 3), (3, 4)], [[0.6, 0.4], [0.0, 1.0]])
+    found = word_weights([pieces], words("ab de"), words("xyz."))
+    # of the source's first piece, two of three characters are in "ab"; of the second, two in "de"
+    [of_word] = found
+    assert of_word == pytest.approx({0: 0.6 * 2 / 3 * 3 / 4, 1: 0.4 * 2 / 3 * 3 / 4})
 
 
 def around(text: str, *parts: Part) -> dict[str, tuple[str, ...]]:
@@ -177,6 +185,15 @@ def test_nothing_is_lost_by_taking_a_line_apart() -> None:
         raws = [*(tag.raw for tag in tagged.tags), *(part.raw for part in parts)]
         assert sum((count(raw) for raw in raws), count("")) == count(text)
         assert [tag.at for tag in tagged.tags] == sorted(tag.at for tag in tagged.tags)
+
+
+def test_words_keep_accents_and_scripts_without_spaces_are_split_by_character() -> None:
+    def texts(text: str) -> list[str]:
+        return [text[start:end] for start, end in words(text)]
+
+    assert texts("Das (alte) Haus-Boot's.") == ["Das", "alte", "Haus", "Boot", "s"]
+    assert texts("हिन्दी e\u0301t") == ["हिन्दी", "e\u0301t"]
+    assert texts("日本のX線") == ["日", "本", "の", "X", "線"]
 
 
 def test_a_block_ends_a_text_and_a_line_break_does_not() -> None:

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from attncli.faithful.checks import NAMES, check, check_marked, check_plain
+from attncli.faithful.checks import NAMES, are_faithful, check, check_marked, check_plain
 from attncli.faithful.kinds import KINDS, PartKind
 from attncli.faithful.numbers import localised
 from attncli.faithful.protect import Part, finder, protect, restore
-from attncli.faithful.stand_ins import marked, readable
+from attncli.faithful.stand_ins import marked, readable, shifted
 from tests.attncli.faithful.small import line
 from tests.upper_model import Upper
 
@@ -126,6 +126,20 @@ def test_protect_and_restore_give_the_text_whatever_it_is() -> None:
             ]
 
 
+def test_a_model_with_too_few_reserved_tokens_reads_the_parts_themselves() -> None:
+    marks, parts = protect("{a} or {b} or {c} ☀")
+    assert readable(marks, parts, model(2))[0] == "{a} or {b} or {c} ☀"
+    assert readable(marks, parts, model(3))[0] == "\ue000 or \ue001 or \ue002 ☀"
+
+
+def test_spans_of_what_the_model_reads_are_spans_of_the_text_with_marks() -> None:
+    marks, parts = protect("The word%s and {x}.")
+    read, _, edits = readable(marks, parts, model(0))
+    assert read == "The word %s and {x}." and len(marks) == len("The word_ and _.")
+    spans = [(0, 3), (4, 8), (9, 11), (12, 15), (16, 19), (19, 20)]
+    assert shifted(spans, edits) == [(0, 3), (4, 8), (8, 9), (10, 13), (14, 15), (15, 16)]
+
+
 @pytest.mark.parametrize(
     ("raw", "in_order"),
     [("%s", True), ("<b>", True), ("**", True), ('"%d"', True), ("[b]", True)]
@@ -233,6 +247,13 @@ def test_a_text_passes_the_check_of_its_own_translation_by_copying() -> None:
         text = line(random)
         assert not [one for one in check_plain(text, text) if one.name != "empty"]
         assert not [one for one in check(text, text) if one.name != "empty"], text
+
+
+def test_pairs_are_faithful_if_nine_of_ten_are() -> None:
+    right, wrong = ("12 dogs", "12 Hunde"), ("12 dogs", "13 Hunde")
+    for wrongs, faithful in ((0, True), (1, True), (2, False)):
+        pairs = [right] * (10 - wrongs) + [wrong] * wrongs
+        assert are_faithful(*zip(*pairs, strict=True)) == faithful
 
 
 def test_numbers_of_any_length_are_compared() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 import pytest
 import torch
+from PIL import Image
 
 import models
 from attncli import ModelError, load
@@ -27,6 +28,22 @@ def test_a_result_has_the_score_and_the_alternatives_of_its_outputs(tiny_bundle:
     assert translator.translate([]) == []
 
 
+def test_texts_are_prepared_as_the_command_prepares_lines() -> None:
+    translator: Any = load("everyday")
+    plain, long = "It's late.", "The dog sleeps. " * 50
+    odd = ["It’s  late.", "THE DOG SLEEPS.", "12.50", "", long]
+    found = translator.translate(odd, to=["de", "fr", "de", "de", "es"])
+    assert found[0].text == translator.translate(plain, to="de").text
+    assert found[1].text.isupper() and found[2].text == "12.50" and found[3].text == ""
+    assert [one.to for one in found] == ["de", "fr", "de", "de", "es"]
+    assert found[4].alignment.target == tuple(found[4].text.split())
+    assert len(found[4].alignment.source) == 150 and found[4].picture and found[2].picture
+    assert found[2].alignment.target == ()
+    raw = translator.translate("THE DOG SLEEPS.", to="fr", verbatim=True)
+    assert raw == translator.for_direction("fr").translate(["THE DOG SLEEPS."], verbatim=True)[0]
+    assert raw.text != found[1].text
+
+
 def test_a_translation_has_an_alignment_and_shows_it(tiny_bundle: Path) -> None:
     one: Any = load(tiny_bundle).translate(TEXTS[0])  # type: ignore[union-attr]
     found = one.alignment
@@ -35,6 +52,31 @@ def test_a_translation_has_an_alignment_and_shows_it(tiny_bundle: Path) -> None:
     assert all(word in one.picture for word in found.target)
     page = one._repr_html_()
     assert page.startswith("<iframe") and "&lt;script" in page and "<script" not in page
+
+
+def test_align_a_given_pair(tiny_bundle: Path) -> None:
+    translator: Any = load(tiny_bundle)
+    one = translator.translate(TEXTS[0])
+    found = translator.align(TEXTS[0], one.text)
+    assert found.links == one.alignment.links
+    [again] = translator.align([TEXTS[0]], [one.text])
+    assert again.links == found.links and found.target[0] in found.picture
+    assert found.text == one.text and found.alignment is found and found.score < 0
+
+
+def test_align_takes_the_target_language() -> None:
+    translator: Any = load("everyday")
+    found = translator.align("A dog.", "Ein Hund.", to="de")
+    expected = translator.for_direction("de").align("A dog.", "Ein Hund.")
+    assert found.score == expected.score and found.weights.equal(expected.weights)
+    assert found.links == {(0, 0), (1, 1)}
+
+
+def test_settings_keep_the_interface(tiny_bundle: Path) -> None:
+    from models.core.use_config import SearchConfig
+
+    translator: Any = load(tiny_bundle).with_search(SearchConfig(nbest=3))
+    assert len(translator.translate(TEXTS[0]).alternatives) == 2
 
 
 def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Path) -> None:
@@ -56,6 +98,36 @@ def test_caption_paths_images_bytes_and_arrays(soft_captioner: Path, photos: Pat
     assert captioner.caption(captioner.features([image])[0]).text == expected
     many = captioner.caption([path, photos / "b.jpg"])
     assert [one.text for one in many] == [expected, captioner.caption(photos / "b.jpg").text]
+
+
+def test_a_large_photo_is_read_alike_by_its_path_and_by_pillow(
+    soft_captioner: Path, tmp_path: Path
+) -> None:
+    pixels = numpy.random.default_rng(1).integers(0, 255, (900, 1200, 3), "uint8")
+    Image.fromarray(pixels).save(tmp_path / "a.jpg")
+    captioner: Any = load(soft_captioner)
+    path, opened = (captioner._opened(one(tmp_path / "a.jpg")) for one in (str, Image.open))
+    assert path.tobytes() == opened.tobytes() and path.width < 1200  # reduced while it is decoded
+
+
+def test_classify_one_or_many(toy_classifier: Path) -> None:
+    classifier: Any = load(toy_classifier)
+    texts = ["play some music", "what is the weather"]
+    many = classifier.classify(texts, nbest=2)
+    one = classifier.classify(texts[0], nbest=2)
+    assert one.label == many[0].label and one.score == one.labels[0].probability
+    assert [word for word, _ in one.words] == texts[0].split()
+    assert texts[0].split()[0] in one.picture and "iframe" in one._repr_html_()
+    assert classifier.classify("").score == 0
+    with pytest.raises(ModelError, match="nbest = 0"):
+        classifier.classify(texts[0], nbest=0)
+
+
+def test_a_caption_shows_its_maps(soft_captioner: Path, photos: Path) -> None:
+    one: Any = load(soft_captioner).caption(photos / "a.png")  # type: ignore[union-attr]
+    assert one.alignment.maps.shape[0] == len(one.alignment.words)
+    assert one.alignment.words[0] in one.picture and "<iframe" in one._repr_html_()
+    assert one.score == one.hypotheses[0].score and isinstance(one.image, Image.Image)
 
 
 def test_what_is_no_text_or_no_device_is_refused(tiny_bundle: Path) -> None:

@@ -60,6 +60,19 @@ def test_none_has_the_same_sizes_and_a_preset_the_same_budget() -> None:
     assert find("transformer-nano", timed).config.train.minutes == 2.5
 
 
+def test_any_setting_of_any_family_is_a_variant() -> None:
+    transformer = run_config("transformer-nano")
+    named = find("lr=0.01+heads=2", transformer)
+    assert named.config.model.heads == 2 and named.config.train.lr == 0.01
+    assert find("model.heads=2+train.lr=0.01", transformer).config == named.config
+    other = find("family=luong+general+heads=2", transformer).config.model
+    assert other.family == "luong" and other.attention.score == "general"
+    assert other.attention.heads == 2 and other.heads == transformer.model.heads
+    preset = find("transformer-nano+lr=0.01", BASE, ["train.lr=0.1"])
+    assert preset.config.train.lr == 0.01
+    assert find("none+lr=0.01", BASE).config.model.family == "seq2seq"
+
+
 def test_a_grid_is_every_combination() -> None:
     grid = ["train.lr=0.1,0.2", "dropout=0,0.3"]
     assert with_grid([], grid) == [
@@ -156,6 +169,19 @@ def test_a_variant_whose_loss_has_no_perplexity_is_left_out(
     assert "cosine is left out: a dev loss of 800" in said.err and "dot" in said.out
 
 
+def test_the_grammars_links_are_known(tmp_path: Path, attn: Attn) -> None:
+    small = [*SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2"]
+    command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]
+    said = attn(*command, *small).out
+    [none] = [line for line in said.splitlines() if line.startswith("none ")]
+    [dot] = [line for line in said.splitlines() if line.startswith("dot ")]
+    assert "AER %" in said and len(none.split()) == len(dot.split()) - 1  # none has no attention
+    rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))
+    assert not rows[0]["aer"] and 0 < float(rows[1]["aer"]) < 100
+    runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
+    assert runs[0]["aer"] is None and 0 < runs[1]["aer"] < 100
+
+
 def test_the_best_by_dev_get_further_seeds(
     tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +231,31 @@ def test_links_of_ones_own_corpus_give_an_error_rate(tmp_path: Path, attn: Attn)
     assert "needs --train" in attn(*command, "--gold", gold, status=2).err
 
 
+def test_a_measured_run_continues_to_a_raised_limit(tmp_path: Path, attn: Attn) -> None:
+    texts, out = write_texts(tmp_path), tmp_path / "out"
+    data = ["--train", str(texts.train), "--dev", str(texts.dev), "-o", str(out)]
+    command = ["models", "compare", "none", "-p", "rnnsearch-nano", *data, *SETTINGS]
+    command += ["--seeds", "1", "-s", "train.log_every=3", "-s"]
+
+    def updates() -> str:
+        return next(csv.DictReader((out / "comparison.csv").open()))["updates"]
+
+    attn(*command, "train.steps=2")
+    assert updates() == "2"
+    raised = [*command, "train.steps=4"]
+    assert "none" in attn(*raised, "--dry-run").out
+    assert "1 of 1: none, seed 1" in attn(*raised).err and updates() == "4"
+    assert "finished before: 1 run" in attn(*raised, "--dry-run").err
+    assert "1 of 1" not in attn(*raised, "-s", "train.log_every=7").err  # changes no weights
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    added = [*raised[:2], "dot", *raised[2:]]  # its folder is not created
+    for words in ([*raised, "--dry-run"], raised, added):
+        said = attn(*words, "-s", "train.lr=0.5", status=1).err
+        assert said.count("\n") == 1 and "another -o" in said
+        assert re.search(r"seed-1 holds a finished run: train\.lr was 0\.\d+, now 0\.5;", said)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
 SOFT = "show-attend-tell-soft-nano"
 STEPS = 4
 CSV = ("variant", "seed", "dev_cider", "dev_bleu4", "dev_rouge_l", "test_cider", "perplexity")
@@ -241,6 +292,22 @@ def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, 
     assert found["scores"]["BLEU-4"]["score"] == pytest.approx(float(rows[2]["test_bleu4"]))
 
 
+def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn: Attn) -> None:
+    rows = [line.split("\t") for line in files.train.read_text("utf-8").splitlines()]
+    splits = ("train", "train", "val", "test")
+    images = [
+        {"filename": name, "split": splits[n % 4], "sentences": [{"raw": text}]}
+        for n, (name, text) in enumerate(dict(rows).items())
+    ]
+    whole = tmp_path / "karpathy.json"
+    whole.write_text(json.dumps({"images": images}))
+    out = tmp_path / "out"
+    named = files._replace(train=whole)
+    attn(*captioners(named, out, "soft"), "--seeds", "1")
+    [row] = json.loads((out / "comparison.json").read_text())["runs"]
+    assert row["test_cider"] is not None and not (out / "dev.tsv").exists()
+
+
 def test_variants_start_from_the_weights_of_one_model(
     files: Files, tmp_path: Path, attn: Attn
 ) -> None:
@@ -267,6 +334,19 @@ def test_soft_and_hard_can_be_compared_by_default() -> None:
     recipes = ["show-attend-tell-soft-small", "show-attend-tell-hard-small"]
     soft, hard = (find(name, base).config.train.attention for name in recipes)
     assert soft.coverage == "doubly_stochastic" and hard.coverage == "none"
+
+
+def test_names_of_parts_and_networks_are_settings_of_a_captioner() -> None:
+    base = run_config(SOFT)
+    found = find("general+patches", base)
+    assert found.config.model.attention.score == "general"
+    assert found.config.model.image.encoder == "patches"
+    assert found.config.model.image.size != base.model.image.size  # that of the network
+    assert (
+        find("model.image.encoder=resnet50+model.image.size=96", base).config.model.image.size == 96
+    )
+    hard = find("hard", run_config("captioner-transformer-nano")).config.model
+    assert hard.attention.read == "hard"
 
 
 def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(

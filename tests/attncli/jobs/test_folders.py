@@ -132,6 +132,28 @@ def test_verify_covers_checkpoints_snapshots_and_prepared_data(
         verify(folder)
 
 
+def test_a_mistake_in_the_data_leaves_a_folder_that_can_be_used(
+    texts: Texts, tmp_path: Path
+) -> None:
+    good = texts.train.read_text("utf-8")
+    for path, content, message in (
+        (texts.train, good + "no tab\n", "line 61 has no tab"),
+        (texts.train, "", "train.tsv is empty"),
+        (texts.dev, "no tab\n", "line 1 has no tab"),
+        (texts.dev, "", "dev.tsv is empty"),
+    ):
+        kept = path.read_text("utf-8")
+        path.write_text(content, "utf-8")
+        with pytest.raises(ModelError, match=message):
+            run(small_config(texts), tmp_path / "run")
+        path.write_text(kept, "utf-8")
+    texts.dev.rename(tmp_path / "elsewhere")
+    with pytest.raises(ModelError, match="cannot read .*dev.tsv"):
+        run(small_config(texts), tmp_path / "run")
+    (tmp_path / "elsewhere").rename(texts.dev)
+    run(small_config(texts), tmp_path / "run")
+
+
 @pytest.fixture
 def folder(trained: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return ./runs with a finished and a stopped run, and the run of a comparison below."""

@@ -14,6 +14,7 @@ import torch
 
 from attncli.jobs import installed as jobs
 from attncli.jobs.installed import Packing, add, pack
+from attncli.jobs.loading import model_names
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models import load_captioner, load_ensemble, load_translator
@@ -184,6 +185,15 @@ def test_without_a_model_the_models_for_the_task_are_listed(
     assert attn("translate", TEXTS[0]).out == f"{found.text}\n"
 
 
+def test_the_use_follows_from_the_licence() -> None:
+    for use, licences in {
+        "any": ("CC BY-SA 4.0", "Apache-2.0"),
+        "research": ("research use", "CC BY-NC 4.0"),
+        "unknown": ("", "as agreed"),
+    }.items():
+        assert all(About(licence=licence).use == use for licence in licences), use
+
+
 LIMITED, FREE = {"licence": "CC BY-NC 4.0"}, {"licence": "CC BY 4.0"}
 
 
@@ -269,6 +279,19 @@ def test_translate_averages_models_of_other_families(
     assert attn("translate", "--scores", SENTENCE).out == out
 
 
+TEXT = "The old dog sees a small house."
+
+
+def test_an_aligned_ensemble_draws_every_model(
+    tiny_bundle: Path, other_bundle: Path, attn: Attn, tmp_path: Path
+) -> None:
+    both = ("-m", tiny_bundle, "-m", other_bundle)
+    shown = attn("translate", *both, "--show", TEXT).out
+    assert tiny_bundle.name in shown and other_bundle.name in shown
+    tagged = attn("translate", *both, "--keep-tags", f"<b>{TEXT}</b>").out
+    assert "<b>" in tagged and "</b>" in tagged
+
+
 def test_align_draws_models_side_by_side(
     tiny_bundle: Path, other_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -284,3 +307,26 @@ def test_align_draws_models_side_by_side(
     assert (tmp_path / "links.txt").read_text("utf-8") == alone
     assert "--show" in attn(*both, status=2).err
     assert "--reverse-model" in attn(*both, "--show", "--reverse-model", tiny_bundle, status=2).err
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["runs/en-de"], ["en-de"]),
+        (["runs/en-de", "runs/rnn"], ["en-de", "rnn"]),
+        (["x/none/seed-1", "x/dot/seed-1"], ["none", "dot"]),
+        (["x/none/seed-1"], ["none"]),
+        (["x/none/seed-1", "x/dot/seed-2"], ["none, seed 1", "dot, seed 2"]),
+        (["x/none/seed-1", "x/none/seed-2"], ["none, seed 1", "none, seed 2"]),
+        (
+            ["x/none/seed-1", "x/dot/seed-1", "x/dot/seed-2"],
+            ["none, seed 1", "dot, seed 1", "dot, seed 2"],
+        ),
+        (["x/a", "x/a"], ["x/a", "x/a"]),
+        (["x/a", "x/b/x/a"], ["x/a", "x/b/x/a"]),
+    ],
+)
+def test_models_are_named_by_the_parts_of_their_paths_that_differ(
+    folders: list[str], names: list[str]
+) -> None:
+    assert model_names([Path(folder) for folder in folders]) == names

@@ -16,11 +16,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from attncli.data.grammar import generate
+from attncli.jobs import train
+from attncli.jobs.train import dry_run
 from attncli.training import stepper
 from attncli.training.command_line import settings
 from attncli.training.dev import described
 from attncli.training.estimate import Estimate
-from attncli.training.fit import reopen
+from attncli.training.fit import is_over, reopen
 from attncli.training.folder import RunFolder, claim, read_config, released
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -35,6 +38,8 @@ from attncli.training.log import read_log
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.state import Counters, read_counters
 from attncli.training.stepper import Stepper
+from attncli.translate.data import dev_texts
+from attncli.translate.source import TextTraining
 from models import load_translator
 from models.alignment import AlignConfig, choose_head
 from models.core.errors import ModelError
@@ -64,6 +69,26 @@ def test_every_part_is_asked_whether_to_stop(texts: Texts, tmp_path: Path) -> No
         assert_same(folder, tmp_path / "unbroken")
 
 
+def test_a_run_killed_before_its_first_evaluation_continues(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train, "FIRST_CHECKPOINT", 0.0)
+    config = small_config(texts, "train.steps=6", "train.evaluate_every=6")
+    run(config, tmp_path / "unbroken")
+    updates = itertools.count(1)
+
+    def killed() -> bool:
+        if next(updates) == 4:
+            raise SystemExit  # nothing more is saved
+        return False
+
+    with pytest.raises(SystemExit):
+        run(config, tmp_path / "broken", killed)
+    started = run(config, tmp_path / "broken")[0]
+    assert isinstance(started, Started) and started.step == 1
+    assert_same(tmp_path / "broken", tmp_path / "unbroken")
+
+
 @pytest.mark.usefixtures("drawn")
 def test_the_events_of_a_run(texts: Texts, tmp_path: Path) -> None:
     events = run(small_config(texts), tmp_path / "run")
@@ -76,6 +101,17 @@ def test_the_events_of_a_run(texts: Texts, tmp_path: Path) -> None:
     assert records[0]["event"] == "start" and records[0]["precision"] in ("fp32", "bf16")
     assert records[0]["parameters"] == events[0].parameters
     assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_finished_run_says_so_and_does_nothing(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config(texts)
+    kept = run(config, tmp_path / "run")[-1]
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*s*")}
+    monkeypatch.setattr(TextTraining, "load", None)  # the data are not read again
+    assert run(config, tmp_path / "run") == [AlreadyFinished(14, "14 updates done", kept)]  # type: ignore[arg-type]
+    assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
 def test_the_kept_bundle_is_the_best_of_all_that_was_scored(texts: Texts, tmp_path: Path) -> None:
@@ -101,6 +137,16 @@ def test_without_dev_the_last_weights_are_kept(texts: Texts, tmp_path: Path) -> 
     for name, tensor in load_file(tmp_path / "run" / "checkpoint.safetensors").items():
         if name.startswith("model/"):
             assert torch.equal(tensor, bundle[name.removeprefix("model/")])
+
+
+def test_a_dev_set_has_several_references(texts: Texts, tmp_path: Path) -> None:
+    lines = texts.dev.read_text("utf-8").splitlines()
+    many = tmp_path / "many.tsv"
+    many.write_text("".join(f"{line}\tein ganz anderer Satz\n" for line in lines), "utf-8")
+    dev = dev_texts([many])
+    assert {len(texts) for texts in dev.references} == {2}
+    outputs = [line.split("\t")[1] for line in lines]
+    assert dev.scores(1.0, outputs, small_config(texts).train).bleu == pytest.approx(100)
 
 
 def test_pairs_that_are_left_out_are_counted(texts: Texts, tmp_path: Path) -> None:
@@ -189,6 +235,16 @@ def test_an_interrupted_run_uses_the_time_that_is_left(
     assert counters and (counters.step, counters.elapsed) == (12, 72)
 
 
+def test_the_preset_does_not_end_a_run_with_a_time_limit(tmp_path: Path) -> None:
+    train = settings([], [], "demo", ["train.minutes=20"]).train
+    assert (train.schedule, train.steps, train.epochs, train.patience) == ("linear", 0, 0, 0)
+    explicit = settings([], [], "demo", ["train.minutes=20", "train.schedule=constant"]).train
+    assert explicit.schedule == "constant"
+    (tmp_path / "run.toml").write_text("[train]\nminutes = 20\nsteps = 7\n")
+    stored = settings([tmp_path / "run.toml"]).train
+    assert (stored.schedule, stored.steps, stored.minutes) == ("linear", 7, 20)
+
+
 def test_a_raised_limit_continues_as_a_run_with_that_limit(texts: Texts, tmp_path: Path) -> None:
     changes = ("train.average=0", "train.epochs=0", "train.patience=0")
     short, long = (small_config(texts, *changes, f"train.steps={n}") for n in (10, 15))
@@ -226,6 +282,12 @@ def test_an_average_that_was_kept_must_be_improved_on() -> None:
     reopen(counters, config)
     assert (counters.best, counters.best_loss, counters.best_step) == (21.5, None, 20)
     assert not counters.ended and not counters.kept
+
+
+def test_a_run_that_stopped_early_continues_with_more_patience() -> None:
+    counters = Counters(step=20, waits=3, ended="no gain in 3 evaluations")
+    assert is_over(counters, TrainConfig(steps=90, patience=3))
+    assert not is_over(counters, TrainConfig(steps=90, patience=4))
 
 
 def test_a_run_continues_by_its_folder(texts: Texts, tmp_path: Path, attn: Attn) -> None:
@@ -268,6 +330,18 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(
     assert number > 3 * 16
 
 
+def test_a_log_that_cannot_be_written_is_one_line(texts: Texts, tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    config = small_config(texts)
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "run", after(3))
+    (tmp_path / "run" / "log.jsonl").unlink()
+    (tmp_path / "run" / "log.jsonl").symlink_to("/dev/full")
+    with pytest.raises(ModelError, match="log.jsonl"):
+        run(config, tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     ("limits", "seconds", "expected"),
     [
@@ -294,6 +368,21 @@ def test_the_time_of_a_run_includes_data_updates_and_evaluations(
     assert re.search(expected, str(needed))
 
 
+def test_without_data_the_grammar_is_learned(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    changes = ["data.demo_size=40", "train.steps=1", "train.metric=loss"]
+    config = settings([], [], "transformer-nano", [*SMALL, *changes])
+    assert dry_run(config, device="cpu", progress=lambda *progress: None).pairs == 40
+    run(config, folder)
+    assert len((folder / "train.tsv").read_text("utf-8").splitlines()) == 40
+    [first] = generate(1)
+    held_out = (folder / "dev.tsv").read_text("utf-8").splitlines()[0]
+    assert held_out == f"{first.source}\t{first.target}"
+    links = (folder / "dev.links").read_text("utf-8").splitlines()[0]
+    assert {tuple(map(int, link.split("-"))) for link in links.split()} == set(first.links)
+    assert isinstance(run(config, folder)[0], AlreadyFinished)
+
+
 def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: Path) -> None:
     run(small_config(texts, "train.steps=3"), tmp_path / "heads")
     found = read(tmp_path / "heads").alignment
@@ -303,3 +392,11 @@ def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: P
     assert choose_head(translator, [(source, target) for source, target in pairs]) == found
     run(small_config(texts, "train.steps=3", preset="rnnsearch-nano"), tmp_path / "one")
     assert read(tmp_path / "one").alignment == AlignConfig()
+
+
+def test_snapshots_that_no_checkpoint_names_are_removed(texts: Texts, tmp_path: Path) -> None:
+    config = small_config(texts, "train.average=2")
+    run(config, tmp_path / "run")
+    found = sorted(path.stem for path in (tmp_path / "run" / "snapshots").iterdir())
+    assert found == ["10", "14"]
+    assert RunFolder(tmp_path / "run").snapshot(10).exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from attncli.caption import features as image_features
-from attncli.classify.data import learn
-from attncli.classify.table import read_labelled
+from attncli.classify.data import learn, set_aside
+from attncli.classify.table import LabelledText, read_labelled
+from attncli.data import captions
+from attncli.data.grammar import split_tenses
 from attncli.training.command_line import settings
-from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started
+from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started, Stepped
 from attncli.training.settings.config import RunConfig
 from models import load_classifier
 from models.core.config import ImageConfig
@@ -33,7 +36,7 @@ from models.signals.images import open_image
 from models.storage.presets import model_config
 from models.text.tokenizer import LabelTokenizer, Tokenizer
 from tests.attncli.command_line import Attn
-from tests.attncli.labels import write_toy
+from tests.attncli.labels import toy_rows, write_toy
 from tests.attncli.training.small import TINY, after, assert_same, run
 from tests.attncli.training.small_captions import (
     PATCHES,
@@ -142,6 +145,18 @@ def test_missing_and_broken_images_are_counted_and_named(files: Files, tmp_path:
         run(wrong, tmp_path / "wrong")
 
 
+def test_captions_as_they_were_written(files: Files, tmp_path: Path) -> None:
+    run(small_config(files, *PATCHES, "train.steps=1"), tmp_path / "words")
+    plain = small_config(files, *PATCHES, "train.steps=1", "data.caption_style=plain")
+    run(plain, tmp_path / "plain")
+    texts = []
+    for name in ("words", "plain"):
+        bundle = read(tmp_path / name)
+        ids = bundle.tokenizer.encode_target("A red square .")
+        texts.append(bundle.tokenizer.pieces(ids))
+    assert "<0x41>" in texts[0] and "<0x41>" not in texts[1]  # no capital was ever seen
+
+
 def encoder_of(folder: Path) -> dict[str, torch.Tensor]:
     """Return the image network's weights in a bundle."""
     found = load_file(folder / "model.safetensors")
@@ -176,6 +191,45 @@ def test_the_encoder_learns_from_its_epoch_on(files: Files, tmp_path: Path) -> N
         assert torch.equal(later[name], never[name]), name
         assert torch.allclose(still[name], never[name], atol=1e-6), name
     assert not all(torch.allclose(then[name], never[name], atol=1e-4) for name in never)
+
+
+@pytest.fixture
+def unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither mirror nor crop images."""
+    still = partial(captions.augmented, flip=0.0, crop=1.0)
+    monkeypatch.setattr(captions, "augmented", still)
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
+    files: Files, tmp_path: Path
+) -> None:
+    losses = []
+    for name, changes in {
+        "features": ["train.encoder_from=0"],
+        "pixels": ["train.encoder_from=1", "train.encoder_lr=1e-9"],
+    }.items():
+        more = ["train.precision=fp32", "model.dropout=0", "train.epochs=3", *changes]
+        more.append("train.batch_tokens=5000")  # one batch: the two make them of other captions
+        events = run(small_config(files, *PRETRAINED, *more), tmp_path / name)
+        losses.append([event.nll for event in events if isinstance(event, Stepped)])
+    assert losses[0] == pytest.approx(losses[1], rel=2e-3)
+
+
+def test_a_file_with_splits_is_also_the_dev_set(files: Files, tmp_path: Path) -> None:
+    images = [
+        {"filename": name, "split": split, "sentences": [{"raw": f"a {name.split('-')[0]} one"}]}
+        for split, path in (("train", files.train), ("val", files.dev))
+        for name in dict.fromkeys(row.split("\t")[0] for row in path.read_text().splitlines())
+    ]
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps({"images": images}))
+    chosen = (*PATCHES, "train.steps=1", "train.precision=fp32")
+    config = small_config(files._replace(train=path, dev=None), *chosen)  # type: ignore[arg-type]
+    assert config.data.dev_captions == config.data.captions
+    started = run(config, tmp_path / "run")[0]
+    assert isinstance(started, Started) and (started.pairs, started.dev) == (22, 8)
+    assert settings([tmp_path / "run" / "config.toml"]) == config
 
 
 LABELLED = ("model.image.encoder=mobilenet-edgetpu", "model.image.labels=2", "train.steps=4")
@@ -268,6 +322,15 @@ def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) 
         run(chosen, tmp_path / "third")
 
 
+def test_no_text_is_both_for_training_and_for_evaluation() -> None:
+    rows = [LabelledText(*row) for row in toy_rows(300)]
+    train, dev = set_aside(rows, 0.1, seed=1)
+    assert sorted(train + dev) == sorted(rows) and dev
+    assert not {row.text for row in train} & {row.text for row in dev}
+    assert set_aside(rows, 0.1, seed=1) == (train, dev) != set_aside(rows, 0.1, seed=2)
+    assert set_aside(rows, 0.0, seed=1) == (rows, [])
+
+
 def test_labels_are_composed_and_those_of_earlier_models_are_found(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("cafe\u0301\tone\ncaf\u00e9\ttwo\nx\tthree\n", "utf-8")
@@ -278,6 +341,14 @@ def test_labels_are_composed_and_those_of_earlier_models_are_found(tmp_path: Pat
     earlier = LabelTokenizer(vocabulary.files()["tokenizer.model"], ["cafe\u0301", "x"])
     assert earlier.encode_target("caf\u00e9") == earlier.encode_target("cafe\u0301") == [0]
     assert earlier.decode([0]) == "cafe\u0301"
+
+
+def test_sentences_of_the_grammar_are_labelled_with_their_tense() -> None:
+    parts = split_tenses(300, 50)
+    assert {tense for tense, _ in parts.train} == {"present", "past", "future", "modal"}
+    assert all(" will " in f" {text.lower()}" for tense, text in parts.train if tense == "future")
+    held = {text for _, text in (*parts.dev, *parts.test)}
+    assert len(held) == 100 and not held & {text for _, text in parts.train}
 
 
 def test_labels_that_cannot_be_meant_are_named(tmp_path: Path) -> None:

@@ -155,6 +155,21 @@ def test_a_missing_package_is_refused_before_any_work(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("name", LOGGERS)
+def test_each_tracker_writes_into_the_run_folder_and_continues(
+    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    pytest.importorskip(name)
+    for variable in ("WANDB_MODE", "MLFLOW_TRACKING_URI"):
+        monkeypatch.delenv(variable, raising=False)
+    config = small_config(texts, f"train.loggers={name}")
+    folder = tmp_path / "run"
+    with pytest.raises(Interrupted):
+        run(config, folder, after(7))
+    run(config, folder)
+    assert (folder / {"mlflow": "mlflow.db"}.get(name, name)).exists()
+
+
 def test_every_tracker_has_a_class_and_an_extra() -> None:
     project = (Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8")
     for name, place in LOGGERS.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from attncli.shell import app
 from attncli.training import saving
 from attncli.training.log import read_log
 from attncli.training.processes import Rank, own_rank
-from attncli.training.stepper import Stepper, split
+from attncli.training.stepper import Stepper, seed_of, split
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
 from tests.attncli.training import processes, small_captions
@@ -219,6 +220,11 @@ def test_a_batch_is_divided_without_separating_groups() -> None:
             assert np.concatenate(parts).tolist() == numbers.tolist()
     parts = split(numbers, 3, shared)
     assert [set(shared[part]) for part in parts] == [{1}, {2}, {5}]
+
+
+def test_random_numbers_depend_on_seed_update_and_process() -> None:
+    seeds = {seed_of(*key) for key in itertools.product((1, 2), (1, 2), (0, 1))}
+    assert len(seeds) == 8 and all(0 <= seed < 2**63 for seed in seeds)
 
 
 def test_the_environment_tells_the_rank(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from attncli.data.alignments import read_links
 from attncli.render import weighted_text
-from attncli.render.alignment import LINK
+from attncli.render.alignment import LINK, shade
 from attncli.render.alignment_writers import FORMATS, format_of, heat_maps, written
 from attncli.render.figures import undrawable
 from attncli.task.panels import AlignedPair, Panel, WeightedText, WeightRow
@@ -62,6 +62,15 @@ def test_arrays_are_read_by_numpy() -> None:
     numpy.testing.assert_array_equal(found["heads_1"], HEADS)
     assert found["target_1"].tolist() == list(PAIR.target) and found["links_2"].shape == (0, 2)
     assert float(found["score_1"]) == -1.5
+
+
+def test_arrays_have_every_model_and_are_accepted_where_they_can_be_written() -> None:
+    both = PAIR._replace(panels=(OURS, OURS._replace(weights=1 - WEIGHTS)))
+    found = numpy.load(io.BytesIO(written([both], "npz")), allow_pickle=False)
+    numpy.testing.assert_array_equal(found["weights_1_2"], 1 - WEIGHTS)
+    assert format_of(Path("w.npz"), pictures=True, arrays=True) == "npz"
+    with pytest.raises(ModelError, match="picture w.npz"):
+        format_of(Path("w.npz"), pictures=True)
 
 
 def test_svg_is_xml_with_text_that_can_be_selected() -> None:
@@ -158,6 +167,17 @@ def test_no_line_is_wider_than_the_screen(columns: int, texts: tuple[str, str]) 
         assert max(map(width, lines)) <= columns
 
 
+def test_every_source_word_is_there_however_narrow_the_screen() -> None:
+    words = [f"word{number}" for number in range(40)]
+    drawn = heat_maps(pair(" ".join(words), "a b c"), Screen(30))
+    assert re.findall(r"word\d+", drawn) == words
+
+
+def test_cells_stand_in_columns_beside_wide_letters() -> None:
+    drawn = heat_maps(pair("a b c", "犬 house été"), Screen(60)).splitlines()[2:5]
+    assert {width(line[: line.index("[")]) for line in drawn} == {6, 11, 16}
+
+
 def test_right_to_left_words_are_isolated() -> None:
     [line] = [row for row in heat_maps(pair("a", "שלום"), Screen(60)).splitlines() if "[" in row]
     assert line == "\u200e\u2068שלום\u2069 [ 75]"
@@ -173,6 +193,12 @@ def test_colour_only_where_it_is_wanted() -> None:
 def test_words_cannot_steer_the_terminal() -> None:
     drawn = heat_maps(AlignedPair(1, ("a\x1b[31m",), ("\u202eb",), (Panel("", frozenset()),)))
     assert "\x1b" not in drawn and "\u202e" not in drawn
+
+
+def test_empty_sides_and_notes() -> None:
+    assert heat_maps(AlignedPair(7, (), ("a",), (Panel("", frozenset()),), note="none")) == (
+        "7  none\n\n"
+    )
 
 
 def test_widths_of_text() -> None:
@@ -226,3 +252,11 @@ def test_a_word_that_does_not_fit_begins_a_new_line() -> None:
     assert len(found) == 40 and found == sorted(found, key=lambda one: (one[1], one[0]))
     assert 1 < len(lines) < 6 and len({x for x, _ in found}) < 40
     assert all(0 <= x < right and 0 < y < bottom for x, y in found)
+
+
+def test_the_heaviest_word_has_the_darkest_colour() -> None:
+    expected = [shade(part).code for part in (0.5, 1.0, 0.0)]
+    page = weighted_text.written([ONE], "html").decode()
+    assert re.findall(r"background: (#\w+); color", page) == expected
+    drawn = weighted_text.written([ONE], "svg").decode()
+    assert [drawn.count(f"fill: {code}") for code in expected[:2]] == [1, 1]

@@ -23,6 +23,7 @@ from attncli.render.image_maps import (
     DARK,
     AttentionMaps,
     highlighted,
+    mean_overlap,
 )
 from attncli.terminal.messages import Screen
 
@@ -61,6 +62,13 @@ def test_attended_cells_are_unchanged_and_the_rest_dark_and_grey() -> None:
     assert np.array_equal(corner[0, 0], PIXELS[0, 0])
     far = corner[31, 31]
     assert far.max() == far.min() < DARK * 255
+
+
+def test_sameness_is_the_share_of_attention_that_stays() -> None:
+    assert mean_overlap(np.stack([MAPS[0]] * 5)) == pytest.approx(1)
+    assert mean_overlap(MAPS[:2]) == pytest.approx(0.5)
+    assert mean_overlap(MAPS[:3]) == pytest.approx(1 / 3)
+    assert mean_overlap(MAPS[:0]) == 0
 
 
 def test_hard_attention_is_drawn_by_its_largest_cell_and_stored_as_it_is() -> None:
@@ -152,3 +160,20 @@ def test_the_terminal_is_never_too_narrow(columns: int, colours: int) -> None:
     assert ("\x1b[" in drawn) == bool(colours)
     assert ("\x1b[38;2;" in drawn) == (colours > 256)
     assert "円" in drawn
+
+
+def test_shades_are_dark_where_the_word_looked() -> None:
+    attention = ATTENTION._replace(
+        words=("corner",), maps=MAPS[:1], gates=None, entropy=ENTROPY[:1]
+    )
+    lines = maps_as_text(attention, Screen(32)).splitlines()
+    assert lines[0].startswith(SHADES[-1]) and set(lines[-4]) <= {" "}
+    assert [line.strip() for line in lines[-3:-1]] == ["corner", "H 0.00"]
+
+
+def test_the_256_colours_are_near_the_24_bit_ones() -> None:
+    flat = ATTENTION._replace(
+        image=Image.new("RGB", (8, 8), (255, 0, 102)), maps=MAPS[3:], words=("x",)
+    )
+    assert "38;5;198" in maps_as_text(flat, Screen(40, 256))  # 16 + 36 * 5 + 6 * 0 + 2
+    assert "48;2;255;0;102" in maps_as_text(flat, Screen(40, 1 << 24))

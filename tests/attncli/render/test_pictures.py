@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import sys
 import wave
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from attncli.render.comparison import draw_comparison
-from attncli.render.plots import curves
+from attncli.render.plots import Bar, Curve, bleu_by_length, curves
 from attncli.render.sound_attention import (
     WRITERS,
     sound_page,
+    spectrogram_url,
     strips,
     wav_of,
 )
@@ -49,6 +52,22 @@ def test_curves_show_loss_score_and_the_best(tmp_path: Path) -> None:
 def test_curves_of_a_run_that_has_only_some_records(kinds: tuple[str, ...], tmp_path: Path) -> None:
     curves(tmp_path / "x.png", [record for record in HISTORY if record["event"] in kinds])
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_dev_scores_without_a_loss_or_without_bleu(tmp_path: Path) -> None:
+    pictures = []
+    for missing in ("", "bleu", "loss"):
+        curves(tmp_path / "x.png", [{**record, missing: None} for record in HISTORY])
+        pictures.append((tmp_path / "x.png").read_bytes())
+    assert len(set(pictures)) == 3  # a curve is missing in the second and in the third
+
+
+def test_no_window_is_opened_and_pyplot_stays_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    bleu_by_length(tmp_path / "x.png", [Curve("a", [3, 8], [40, 30])], [Bar(0.5, 5.5, 7)])
+    assert "matplotlib.pyplot" not in sys.modules
 
 
 @pytest.mark.parametrize(
@@ -102,6 +121,13 @@ def test_the_page_has_each_word_with_its_time_and_the_sound() -> None:
         heard = np.frombuffer(file.readframes(800), "<i2") / 32767
     np.testing.assert_allclose(heard, samples, atol=1e-4)
     assert "<audio" not in sound_page("a", MAPS).decode()
+
+
+def test_high_bands_are_on_top() -> None:
+    one = made("one")[1]._replace(spectrogram=torch.arange(8.0).repeat(50, 1))
+    picture = Image.open(io.BytesIO(base64.b64decode(spectrogram_url(one).partition(",")[2])))
+    grey = np.asarray(picture.convert("L"))
+    assert grey.shape == (8, 50) and grey[0, 0] < grey[-1, 0]  # dark is loud
 
 
 def test_a_strip_is_darkest_where_the_weight_is_largest() -> None:

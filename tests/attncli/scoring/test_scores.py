@@ -72,6 +72,19 @@ def test_scores_equal_those_counted_by_hand() -> None:
     assert scores.confusion == ((2, 1, 0), (0, 1, 1), (0, 0, 1))
 
 
+def test_decomposed_labels_are_right() -> None:
+    scores = score_labels(["cafe\u0301", "b"], ["caf\u00e9", "b"])
+    assert scores.accuracy == 100
+    assert [counts.label for counts in scores.labels] == ["b", "caf\u00e9"]
+
+
+def test_a_missing_prediction_is_wrong_and_a_label_of_its_own() -> None:
+    scores = score_labels(["a", ""], ["a", "a"])
+    assert scores.accuracy == 50
+    assert [counts.label for counts in scores.labels] == ["", "a"]
+    assert scores.labels[0].precision == scores.labels[0].recall == 0
+
+
 def test_ranks_of_the_gold_labels_give_hits_and_the_mean_reciprocal_rank() -> None:
     scores = score_labels(["a", "a", "b", "b"], ["a", "b", "b", "c"], [1, 2, 1, 0])
     assert [scores.hits(first) for first in (1, 2, 10)] == [50, 75, 75]
@@ -142,6 +155,10 @@ def test_words_are_those_of_stanfords_tokenizer(caption: str, tokens: str) -> No
     assert words(caption) == tokens.split()
 
 
+def test_decomposed_accents_are_those_of_composed_words() -> None:
+    assert words("A cafe\u0301 here") == words("a caf\u00e9 here") == ["a", "caf\u00e9", "here"]
+
+
 def test_scores_are_those_of_the_coco_tools() -> None:
     found = caption_scores(OUTPUTS, REFERENCES)
     tools = [87.31398526379672, 80.8370425481979, 69.53607699869487, 56.903513686447596]
@@ -194,6 +211,15 @@ def test_bleu_is_sacrebleus_and_without_the_penalty_its_precisions() -> None:
         assert found.penalised[order - 1] == pytest.approx(result.score)
         assert found.plain[order - 1] == pytest.approx(result.score / result.bp)
     assert found.length_ratio == result.ratio < 1
+
+
+def test_references_score_highest_and_empty_captions_score_0() -> None:
+    same = [texts[0] for texts in REFERENCES]
+    best = caption_scores(same, [[text] for text in same])
+    assert best.bleu.penalised == best.bleu.plain == pytest.approx((100.0,) * 4)
+    assert (best.rouge_l, best.cider) == pytest.approx((100, 10))
+    none = caption_scores([""] * 6, REFERENCES)
+    assert (*none.bleu.penalised, *none.bleu.plain, none.rouge_l, none.cider) == (0,) * 10
 
 
 @pytest.mark.parametrize("references", [REFERENCES[:5], [[], *REFERENCES[1:]]])

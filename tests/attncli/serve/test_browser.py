@@ -200,6 +200,23 @@ def test_a_doubtful_output_is_marked_amber_and_its_line_is_named(page: Callable[
     )
 
 
+PASTE = (
+    "const input = document.querySelector('#input');"
+    "input.value = arguments[0]; input.dispatchEvent(new Event('input'))"
+)
+
+
+def test_a_text_that_is_too_long_is_refused_at_once(page: Callable[..., Any]) -> None:
+    driver = page("#q=Good+morning.&source=en&target=de")
+    until(driver, lambda: output(driver))
+    driver.execute_script(PASTE, "Good morning.\n" * 9000)
+    until(driver, lambda: "has 126,000 characters" in one(driver, "#state").text)
+    assert "at most 100,000" in one(driver, "#state").text and not output(driver)
+    one(driver, "#clear").click()
+    one(driver, "#input").send_keys("Good morning.")
+    until(driver, lambda: output(driver))
+
+
 def test_a_glossary(page: Callable[..., Any]) -> None:
     driver = page("#q=The+old+dog+sleeps.&source=en&target=de")
     until(driver, lambda: output(driver))

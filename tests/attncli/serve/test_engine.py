@@ -87,6 +87,14 @@ def begin(engine: Any, model: Recorder) -> Any:
     return first
 
 
+def test_work_that_arrives_during_a_batch_forms_the_next(engine: Any, model: Recorder) -> None:
+    begin(engine, model)
+    found = [engine.submit(Echo(), [f"{n}", "x"]) for n in range(3)]
+    model.gate.set()
+    assert [future.result(10) for future in found] == [["0", "x"], ["1", "x"], ["2", "x"]]
+    assert model.batches[1:] == [["0", "x", "1", "x", "2", "x"]]
+
+
 def test_other_jobs_wait_and_keep_their_order(engine: Any, model: Recorder) -> None:
     begin(engine, model)
     jobs = [Echo("a"), Echo("b"), Echo("a"), Echo("c"), Echo("b")]
@@ -174,6 +182,16 @@ def test_too_much_waiting_work_is_refused(engine: Any, model: Recorder) -> None:
     assert error.value.status == 503 and error.value.retry_after
     model.gate.set()
     assert [future.result(10) for future in waiting] == [["a"]] * 6
+
+
+def test_close_finishes_what_waits(engine: Any, model: Recorder) -> None:
+    begin(engine, model)
+    waiting = engine.submit(Echo(), ["a"])
+    model.gate.set()
+    engine.close()
+    assert waiting.result(0) == ["a"]
+    with pytest.raises(RequestError):
+        engine.submit(Echo(), ["b"])
 
 
 def test_an_idle_model_is_released_and_opened_again(model: Recorder) -> None:

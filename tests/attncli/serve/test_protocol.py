@@ -100,6 +100,13 @@ def test_a_glossary_is_a_text_a_list_or_an_object(url: str) -> None:
     assert "Zustellung" in httpx.get(document["translatedFileUrl"]).text
 
 
+def test_alternatives(url: str) -> None:
+    one = post(url, q=TEXTS[0], source="en", target="de", alternatives=3).json()
+    assert len(one["alternatives"]) == 3 and one["translatedText"] not in one["alternatives"]
+    more = post(url, q=TEXTS, source="en", target="de", alternatives=1).json()
+    assert [len(found) for found in more["alternatives"]] == [1, 0, 1, 1]
+
+
 def test_alignments_have_a_weight_for_each_pair_of_words(url: str) -> None:
     values: dict[str, Any] = {"q": "The old dog sleeps.", "source": "en", "target": "de"}
     values["heads"] = True
@@ -314,6 +321,12 @@ def test_caption(url: str, photos: Path) -> None:
     assert httpx.post(f"{url}/caption", files={"file": b"no image"}).status_code == 400
 
 
+def test_classify(url: str) -> None:
+    found = post(url, "/classify", q=["Wo ist er?", "Where is he?"]).json()
+    assert [one["label"] for one in found] == ["de", "en"]
+    assert sum(word["weight"] for word in found[0]["words"]) == pytest.approx(1, abs=0.01)
+
+
 def uploaded(url: str, name: str, content: bytes, **form: str) -> Any:
     values, files = {"source": "auto", "target": "de", **form}, {"file": (name, content)}
     return httpx.post(f"{url}/translate_file", data=values, files=files, timeout=60)
@@ -362,6 +375,32 @@ def test_checks_are_in_the_answer_only_if_an_output_fails_one(url: str, attn: At
     assert translator.translate(NUMBERS, to="de").checks[0]._asdict() == failed["checks"][0]
 
 
+def test_a_file_with_another_ending_is_text_as_for_the_command(
+    url: str, attn: Attn, tmp_path: Path
+) -> None:
+    path = tmp_path / "letters.en"
+    path.write_text("The old dog sleeps.\n")
+    answer = uploaded(url, path.name, path.read_bytes()).json()
+    assert answer["name"] == "letters.de.en"
+    out = attn("translate", "--to", "de", "-i", path).out
+    assert httpx.get(answer["translatedFileUrl"]).text == out
+    assert uploaded(url, "a.bin", b"\x00\xff\xfe").status_code == 400
+
+
+def test_a_document_of_several_texts_in_a_line_names_this_line(url: str) -> None:
+    content = "The old dog sleeps.\tA cat.\n\u16a0\u16a2\u16a6\u16a8\tThe \u16a0 dog.\n"
+    first, *_ = uploaded(url, "a.txt", content.encode()).json()["notes"]
+    assert first.startswith("line 2, ")
+
+
+def test_the_notes_of_a_document_name_what_fails_a_check(url: str, attn: Attn) -> None:
+    content = f"The old dog sleeps.\n\n{NUMBERS}\n"
+    [note] = uploaded(url, "a.txt", content.encode()).json()["notes"]
+    message = attn("translate", "--to", "de", given=content).err.strip().removeprefix("attn: ")
+    assert note.replace(", “The score was 3 to 2 in 1998, 5 to 4 in …”", "") == message
+    assert message.startswith("line 3: other numbers: ")
+
+
 def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:
     text = "A dog.\r\n\r\nA cat.\n"
     found = post(url, q=text, source="EN", target="de_DE").json()["translatedText"]
@@ -374,6 +413,12 @@ def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:
         httpx.post(f"{url}/translate", files=[("q", (None, q)) for q in given["q"]], params=one),
     ]
     assert all(len(answer.json()["translatedText"]) == 2 for answer in answers)
+
+
+def test_a_text_without_known_letters_has_no_language(url: str) -> None:
+    found = post(url, "/classify", q=["犬", "12"]).json()
+    assert [one["label"] for one in found] == ["unknown"] * 2
+    assert post(url, "/detect", q="犬").json()[0] == {"language": "en", "confidence": 0.0}
 
 
 def test_a_document_with_progress(url: str) -> None:

@@ -29,6 +29,21 @@ def transcript(speech: tuple[str, Path], wav: bytes) -> Transcript:
     return found
 
 
+def test_a_body_and_a_form_give_the_text_of_the_command(
+    speech: tuple[str, Path], wav: bytes, transcript: Transcript
+) -> None:
+    address = f"{speech[0]}/transcribe?model={MODEL}&attention=true"
+    form = httpx.post(address, files={"file": ("a.wav", wav)}, timeout=60).json()
+    for kind in ("audio/wav", "application/octet-stream"):
+        body = httpx.post(address, content=wav, headers={"Content-Type": kind}, timeout=60).json()
+        assert body == form
+    assert form["text"] == transcript.text
+    assert [one["word"] for one in form["words"]] == [word.text for word in transcript.words]
+    [drawn] = form["maps"]
+    assert len(drawn["tokens"]) == len(drawn["weights"])
+    assert all(max(row) == 1 for row in drawn["weights"])
+
+
 def test_the_formats_of_openai(
     speech: tuple[str, Path], wav: bytes, transcript: Transcript
 ) -> None:

@@ -18,6 +18,7 @@ import pytest
 from attncli.commands.train_run import PROGRAM
 from attncli.shell import app
 from attncli.shell.app import COMMANDS, GRACE, Termination
+from attncli.terminal import console
 from tests.attncli.command_line import Attn
 from tests.forks import Program
 
@@ -164,6 +165,20 @@ def test_h_is_help_and_every_command_can_be_quiet(name: str, attn: Attn) -> None
     assert not name or "-q, --quiet" in shown
 
 
+def test_a_quiet_command_reports_problems_only(monkeypatch: pytest.MonkeyPatch, attn: Attn) -> None:
+    def talk() -> None:
+        """Talk."""
+        console.say("a remark")
+        with console.progress("working", total=1) as advance:
+            advance(1)
+        console.warn("a problem")
+
+    monkeypatch.setattr(app, "talk", talk, raising=False)
+    monkeypatch.setitem(app.COMMANDS, "talk", "attncli.shell.app:talk")
+    assert attn("talk", "-q").err == "attn: a problem\n"
+    assert attn("talk").err == "a remark\nworking 100 %\nattn: a problem\n"
+
+
 WRONG_PATHS = [  # a command line, and what its error names
     ("train no.en no.de", "no.en"),
     ("train {table} --dev no.tsv", "no.tsv"),
@@ -201,6 +216,24 @@ def test_wrong_paths_are_reported_before_torch_is_imported(tmp_path: Path) -> No
     for line, status, error, (_, said) in found:
         assert status == "1 False" and said in error.replace("\n", ": "), f"{line}: {error}"
     assert shown.stdout.count("\n") == len(WRONG_PATHS)
+
+
+def test_what_runs_at_the_end_of_the_process_can_write() -> None:
+    code = (
+        "import atexit, sys; atexit.register(lambda: print('written last'));"
+        "sys.argv = ['attn', '--version']; from attncli.shell.app import main; main()"
+    )
+    buffered = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-c", code]
+    shown = subprocess.run(command, capture_output=True, text=True, env=buffered)
+    assert shown.stdout.splitlines()[-1] == "written last" and shown.returncode == 0
+
+
+def test_a_profiler_writes_its_result(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "cProfile", "-o", str(tmp_path / "profile")]
+    shown = subprocess.run([*command, "-m", "attncli", "--version"], capture_output=True, text=True)
+    assert shown.stdout.startswith("attn ")
+    assert (tmp_path / "profile").stat().st_size > 0
 
 
 def test_no_command_imports_torch_before_it_is_called() -> None:

@@ -7,16 +7,18 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from attncli.data import tokens
 from attncli.data.examples import Side, Table, epoch_plan
 from attncli.data.tokens import read_pairs, write_pairs
 from attncli.training.fitting import UPDATES, measured, new_weights
-from attncli.training.prepared import sampled_lines
+from attncli.training.prepared import sampled_lines, size_for
 from attncli.training.settings.config import TrainConfig
 from attncli.training.sources import fit_limits
 from models.core.use_config import SearchConfig
@@ -62,6 +64,35 @@ def plan(pairs: Table, tokens: int = 256, seed: int = 1, epoch: int = 0) -> list
     return [batch.tolist() for batch in epoch_plan(pairs, tokens, seed=seed, epoch=epoch)]
 
 
+def test_the_order_depends_on_seed_and_epoch_only(some: Table) -> None:
+    np.random.seed(3)
+    torch.manual_seed(3)
+    first = plan(some)
+    np.random.seed(4)
+    torch.manual_seed(4)
+    assert plan(some) == first
+    assert plan(some, epoch=1) != first
+    assert plan(some, seed=2) != first
+
+
+def test_pairs_that_share_a_batch_seldom_meet_again_in_the_next_epoch() -> None:
+    random = np.random.default_rng(1)
+    sources = random.integers(3, 30, 20_000)
+    targets = np.maximum(2, sources + random.integers(-4, 5, 20_000))
+    lengths: Any = SimpleNamespace(count=20_000, lengths=(sources, targets), shared=None)
+    homes = []
+    for epoch in (0, 1):
+        batches = epoch_plan(lengths, 1000, seed=1, epoch=epoch)
+        home = np.empty(20_000, int)
+        for number, batch in enumerate(batches):
+            home[batch] = number
+        homes.append(home)
+    together = np.unique(homes[0] * 10_000 + homes[1], return_counts=True)[1]
+    first = np.bincount(homes[0])
+    share = (together * (together - 1)).sum() / (first * (first - 1)).sum()
+    assert share < 0.25  # 0.58 if sorted by both sides
+
+
 @pytest.mark.parametrize("pool", [2**20, 64])
 def test_an_epoch_has_every_pair_once_within_the_budget(
     some: Table, pool: int, monkeypatch: pytest.MonkeyPatch
@@ -72,6 +103,21 @@ def test_an_epoch_has_every_pair_once_within_the_budget(
     for numbers in batches:
         batch = some.batch(np.array(numbers))
         assert max(batch.source.numel(), batch.target_out.numel()) <= 256
+
+
+def test_batches_are_of_like_length_and_in_no_order_of_length(some: Table) -> None:
+    batches = plan(some, tokens=512)
+    longer = np.maximum(*some.lengths)
+    padded = sum(len(batch) * max(longer[batch]) for batch in batches)
+    assert longer.sum() / padded > 0.9
+    longest = [max(longer[batch]) for batch in batches]
+    assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.5
+
+
+def test_a_pair_longer_than_the_budget_is_a_batch_of_its_own() -> None:
+    pairs = corpus([(5, 5), (400, 3), (5, 5)])
+    batches = plan(pairs, tokens=100)
+    assert [1] in batches and sorted(sum(batches, [])) == [0, 1, 2]
 
 
 def test_a_gathered_batch_is_padded_and_shifted() -> None:
@@ -112,6 +158,11 @@ def test_a_sample_is_drawn_from_the_whole_corpus() -> None:
     assert sampled_lines(pairs, 100, seed=1)[0] == source != sampled_lines(pairs, 100, seed=2)[0]
     assert sampled_lines(pairs, 2000, seed=1)[0] == [str(n) for n in range(1000)]
     assert sampled_lines([], 100, seed=1) == ([], [], 0)
+
+
+def test_the_vocabulary_grows_with_the_text_within_bounds() -> None:
+    sizes = [size_for(7 * count) for count in (1, 1000, 100_000, 10**9)]
+    assert sizes[0] == 400 < sizes[1] < sizes[2] < sizes[3] == 32_000
 
 
 @pytest.mark.parametrize("pairs", [3, 100, 800, 3000])

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from attncli.commands.train_run import compared
 from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
 from attncli.training import estimate, retention
-from attncli.training.command_line import settings
-from attncli.training.dev import DevSet
+from attncli.training.command_line import settings, with_languages
+from attncli.training.dev import DevSet, evaluate
 from attncli.training.fitting import BOUNDED, LEAST, MOST, fine_tuning
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
@@ -24,25 +25,28 @@ from attncli.training.interfaces import (
     FinalModel,
     Interrupted,
     Report,
+    ScoreChange,
 )
 from attncli.training.log import read_log
 from attncli.training.retention import Tensors
 from attncli.training.run import Run
-from attncli.training.settings.config import RunConfig
-from attncli.training.settings.corpora import parse_corpus
+from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.corpora import CorpusConfig, parse_corpus
 from attncli.training.state import finished_run
 from attncli.translate import replay
+from attncli.translate.dev import DevDirections, DevTexts
+from attncli.translate.settings import TextData
 from models import load_translator
 from models.core.errors import DamagedError, ModelError
-from models.core.use_config import AlignConfig
+from models.core.use_config import AlignConfig, TokenizerConfig
 from models.networks.bundle import read
 from models.storage.digests import write_files
 from models.storage.replay import ReplayPair, pack_replay, read_replay
 from models.storage.settings import REPLAY, write_alignment
 from models.storage.weights import bundle_weights
 from tests.attncli.command_line import Attn
+from tests.attncli.training.kinds import VARIED, write_corpus
 from tests.attncli.training.kinds import of_corpora as of_languages
-from tests.attncli.training.kinds import write_corpus
 from tests.attncli.training.small import SMALL, assert_same, load, run
 
 GREEDY = ("search.method=greedy", "search.max_extra=3", "train.bleu_tokenizer=char")
@@ -104,6 +108,14 @@ def test_updates_are_bounded_with_a_replay_set_and_passes_without(examples: int)
     assert 128 <= few["batch_tokens"] <= 1024
     passes = fine_tuning(examples, 0.0001, (), has_replay=False)
     assert passes["steps"] == 0 and LEAST <= passes["epochs"] <= MOST
+
+
+@pytest.mark.parametrize("change", ["model.dropout=0.2", "train.attention.peaked=0.1"])
+def test_another_stage_of_training_has_the_settings_of_the_models_own(
+    start: Path, own: Texts, change: str
+) -> None:
+    found = config_of(start, own, change).train
+    assert found.lr > 0.0001 and found.metric == "auto" and found.epochs == TrainConfig().epochs
 
 
 def test_half_of_the_tokens_is_of_the_replay_set(start: Path, own: Texts, tmp_path: Path) -> None:
@@ -224,6 +236,32 @@ def test_updates_that_do_not_help_leave_the_model_as_it_was(
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
+def test_forgetting_is_a_warning_whose_advice_is_a_lower_rate(
+    start: Path, own: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of pairs that contradict the replay set, less is lost of it at the advised rate."""
+    own[1].write_text("".join(f"x{line}\n" for line in reversed(range(70))), "utf-8")
+    config = config_of(start, own, "train.lr=0.02").train
+    said = Compared("bleu", 9, ScoreChange(10, 20), ScoreChange(50, 46))
+    compared(said, config)
+    printed = capsys.readouterr().err
+    assert "before BLEU 10.00, after BLEU 20.00" in printed and "fell by 4.0 BLEU" in printed
+    advice = printed.partition("add -s ")[2].split()[0]
+    advised = config_of(start, own, advice)
+    assert advised.train.lr == 0.01
+    losses = []
+    for rate in (config.lr, advised.train.lr):
+        changes = (f"train.lr={rate}", "train.epochs=3", "data.replay=0.1", "train.samples=0")
+        folder = tmp_path / str(rate)
+        run(config_of(start, own, *changes), folder)
+        known = load(config_of(start, own, *changes), folder).replay
+        assert known
+        losses.append(evaluate(read(folder), known, config, lambda share: None).loss)
+    assert losses[0] > losses[1]
+    compared(said._replace(replay=ScoreChange(50, 48.5)), config)
+    assert "fell by" not in capsys.readouterr().err
+
+
 def test_one_language_or_a_model_without_a_replay_set_is_refused(
     start: Path, own: Texts, tmp_path: Path, attn: Attn
 ) -> None:
@@ -259,6 +297,16 @@ def test_the_languages_and_directions_are_stored_with_the_model(trained: Path) -
     ]
 
 
+def test_some_sources_of_several_directions_keep_their_direction() -> None:
+    one = DevTexts(["a", "b", "c"], [["A"], ["B"], ["C"]], to="de")
+    two = DevTexts(["d", "e"], [["D"], ["E"]], to="fr")
+    some = DevDirections.of([one, two]).some([0, 2, 4])
+    assert [(part.sources, part.references, part.to) for part in some.parts] == [
+        (["a", "c"], [["A"], ["C"]], "de"),
+        (["e"], [["E"]], "fr"),
+    ]
+
+
 def test_dev_scores_are_logged_by_direction_and_their_mean_counts(trained: Path) -> None:
     records = [r for r in read_log(RunFolder(trained).log) if "gained" in r]
     assert records
@@ -266,6 +314,15 @@ def test_dev_scores_are_logged_by_direction_and_their_mean_counts(trained: Path)
         assert set(record["directions"]) == {"en-de", "de-en"}
         mean = sum(record["directions"].values()) / 2
         assert record["bleu"] == pytest.approx(mean, rel=1e-5)  # the log has six digits
+
+
+def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:
+    config = of_languages(tmp_path, "train.steps=2")
+    run(config, tmp_path / "run")
+    turned = [parse_corpus(f"de-en={config.data.corpora[0].files[0]}"), config.data.corpora[1]]
+    other = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=turned)
+    with pytest.raises(ModelError, match="another run"):
+        run(other, tmp_path / "run")
 
 
 def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
@@ -306,3 +363,23 @@ def test_back_translated_sources_begin_with_their_token(tmp_path: Path) -> None:
     assert pieces[0][0] == "<2de>" and pieces[0][1] != "<bt>"
     assert pieces[1][:2] == ["<2de>", "<bt>"]
     assert prepared.examples.count == 129  # the tagged corpus is used in one direction
+
+
+def test_methods_apply_to_a_single_direction_too(tmp_path: Path) -> None:
+    file = write_corpus(tmp_path, "en", "de", 60)
+    varied = [change for change in VARIED if "temperature" not in change]
+    plain, other = (
+        settings([Path(file)], [], "transformer-nano", [*SMALL, "train.steps=3", *changes])
+        for changes in ((), varied)
+    )
+    run(plain, tmp_path / "plain")
+    run(other, tmp_path / "other")
+    first, second = ((tmp_path / name / "model.safetensors") for name in ("plain", "other"))
+    assert first.read_bytes() != second.read_bytes()
+    assert load_translator(tmp_path / "other").languages == ()
+
+
+def test_an_initial_model_keeps_the_order_of_its_languages() -> None:
+    stored = TokenizerConfig(languages=("en", "de", "fr"), directions=("en-de",))
+    data = TextData(corpora=(CorpusConfig("de-en", ("a.tsv",)),))
+    assert with_languages(stored, data, "model").languages == stored.languages

@@ -17,8 +17,9 @@ from attncli.data.examples import epoch_plan
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring, score
 from attncli.training.dev import metric_for
-from attncli.training.fit import judged, limit_reached, watch
+from attncli.training.fit import due, judged, limit_reached, watch
 from attncli.training.interfaces import Scores, Stepped, UpdateBatch
+from attncli.training.log import add_update, interval_record
 from attncli.training.precision import GROW
 from attncli.training.run import fresh_state
 from attncli.training.saving import averaged
@@ -79,6 +80,12 @@ def test_the_loss_in_16_bits_is_near_that_in_32(
         losses.append([stepper.train_on(batch, 0.0).nll for batch in batches[:5]])
     assert losses[0] == pytest.approx(losses[1], rel=near)
     assert losses[0] != losses[1]
+
+
+def test_the_first_loss_is_near_that_of_a_uniform_distribution(fresh: Fresh) -> None:
+    state, config, batches = fresh()
+    step = Stepper(state, config, torch.float32).train_on(batches[0], 0.0)
+    assert abs(step.nll - math.log(len(state.model.output.weight))) < 1
 
 
 def test_the_moving_average_follows_its_formula(fresh: Fresh) -> None:
@@ -245,6 +252,19 @@ def test_learning_rates(
     assert learning_rate(step, cuts, config, share) == pytest.approx(expected)
 
 
+def test_the_log_holds_means_over_its_interval() -> None:
+    one = Stepped(1, 0, 0.1, 4.0, 3.0, 0.1, 1.0, None, 30, 2.0)
+    two = Stepped(2, 0, 0.2, 2.0, 1.0, 0.2, 2.0, 0.5, 10, 3.0)
+    sums: dict[str, float] = {}
+    add_update(sums, one)
+    assert interval_record(sums, one).keys().isdisjoint({"reward"})
+    add_update(sums, two)
+    record = interval_record(sums, two)
+    assert (record["loss"], record["nll"]) == (3.5, 2.5)  # weighted by tokens
+    assert (record["norm"], record["reward"], record["lr"]) == (1.5, 0.5, 0.2)
+    assert (record["tokens"], record["seconds"], record["tokens_per_second"]) == (40, 5, 8)
+
+
 def test_a_linear_rate_falls_over_the_epochs_or_the_time_that_ends_first() -> None:
     rates = [learning_rate(n, 0, EPOCHS, done_share(0, (n - 1) / 5, EPOCHS)) for n in range(1, 22)]
     assert rates[0] == 0.25 and rates[1] == 0.475 and rates[-1] == 0
@@ -261,6 +281,12 @@ def after_scores(config: TrainConfig, *found: float | Scores) -> Counters:
         counters.step += 10
         judged(state, scores if isinstance(scores, Scores) else Scores(1.0, scores), config)
     return counters
+
+
+def test_the_last_epoch_is_evaluated_whatever_the_interval() -> None:
+    config = TrainConfig(evaluate_every=1000, epochs=3)
+    assert due(Counters(step=30, batch=10, epoch=2), 10, config)
+    assert not due(Counters(step=30, batch=10, epoch=1), 10, config)
 
 
 BLEU = TrainConfig(metric="bleu", patience=3, warmup=0)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 import torch
 
 from attncli.caption import features as image_features
+from attncli.commands.train import default_folder
 from attncli.commands.train_options import spread
+from attncli.commands.train_run import Stop, memory_advice, stopping
 from attncli.jobs.train import train
 from attncli.training.command_line import settings
 from attncli.training.configuration import run_config
 from attncli.training.folder import differences
 from attncli.training.initial import check_buildable
-from attncli.training.settings.config import RunConfig, read_run_config
+from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
 from attncli.training.settings.toml import from_toml, to_toml
+from attncli.training.sources import training_source
+from attncli.translate.settings import TextData
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ModelError
 from models.core.registry import source_name
@@ -60,6 +65,12 @@ def test_assignments_go_over_the_file_and_the_file_over_the_preset(tmp_path: Pat
     other = settings([tmp_path / "run.toml", Path("c"), Path("d")], [Path("e.tsv")])
     assert [Path(p).name for p in other.data.train] == ["c", "d"]
     assert [Path(p).name for p in other.data.dev] == ["e.tsv"]
+
+
+def test_without_data_the_demonstration_is_the_preset() -> None:
+    assert settings([]).preset == "demo"
+    assert settings([Path("a"), Path("b")]).preset == RunConfig.preset
+    assert settings([], [], None, ["data.train=a,b"]).preset == RunConfig.preset
 
 
 @pytest.mark.parametrize("option", ["data.train={}", "--corpus"])
@@ -111,6 +122,53 @@ def test_dev_takes_what_follows(line: str, expected: str) -> None:
     assert spread(line.split()) == expected.split()
 
 
+# signals, memory
+def test_a_second_signal_does_not_wait() -> None:
+    stop = Stop()
+    assert not stop()
+    stop.ask(signal.SIGINT, None)
+    assert stop() and stop.status == 130
+    with pytest.raises(KeyboardInterrupt):
+        stop.ask(signal.SIGINT, None)
+
+
+def test_handlers_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with stopping() as stop:
+        assert signal.getsignal(signal.SIGTERM) == stop.ask
+    assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+        RuntimeError("MPS backend out of memory"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+        MemoryError(),
+    ],
+)
+def test_exhausted_memory_says_what_to_lower(error: Exception) -> None:
+    advice = r"lower train.batch_tokens \(now 777\), or raise train.shards \(now 2\).*-o"
+    with (
+        pytest.raises(ModelError, match=advice),
+        memory_advice(TrainConfig(batch_tokens=777, shards=2)),
+    ):
+        raise error
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    with pytest.raises(RuntimeError, match="do not fit"), memory_advice(TrainConfig()):
+        raise RuntimeError("shapes do not fit")
+
+
+def test_a_run_without_a_name_is_called_after_its_data() -> None:
+    text = training_source("seq2seq")
+    named = TextData(train=("/x/en-de.tsv.gz",))
+    assert default_folder(text, named, (), "seq2seq") == Path("runs/en-de-seq2seq")
+    assert default_folder(text, TextData(), (), "seq2seq") == Path("runs/demo")
+
+
 SHIPPED = BOX / DEFAULTS["caption"]
 with_photos = pytest.mark.skipif(not SHIPPED.exists(), reason="photos is not in the box")
 
@@ -154,6 +212,12 @@ def test_a_network_brings_its_grid_size_and_weights(
     assert option == setting and (image.grid, image.size, image.weights) == expected
     if encoder not in ("resnet50", "vgg19"):  # which need torchvision
         check_buildable(option)
+
+
+def test_explicit_settings_override_those_of_the_network(files: Files) -> None:
+    changes = ("model.image.size=96", "model.image.grid=16")
+    image = chosen(files, "show-attend-tell-soft", "patches", *changes).model.image
+    assert (image.size, image.grid) == (96, "16")
 
 
 def test_missing_weights_are_reported_before_images_are_read(

@@ -34,6 +34,7 @@ from models.text.tokenizer import START, new_parts
 from tests.attncli.training.small import (
     SMALL,
     Texts,
+    assert_same,
     load,
     run,
     small_config,
@@ -83,6 +84,24 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
         assert torch.equal(tensor, weights_of(bundle.model)[name])
 
 
+def test_soft_attention_becomes_hard_and_a_broken_run_continues(
+    begun: Path, texts: Data, tmp_path: Path
+) -> None:
+    changes = [*FEW, "model.attention.read=hard", "train.ema=0.5"]
+    config = settings(*texts, None, changes, start=begun)
+    run(config, tmp_path / "whole")
+    stops = iter([False, False, True])
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "broken", stop=lambda: next(stops, True))
+    run(config, tmp_path / "broken")
+    assert_same(tmp_path / "broken", tmp_path / "whole")
+    assert read(tmp_path / "whole").model.config.attention.read == "hard"
+    assert "Initial model: run" in (tmp_path / "whole" / "card.md").read_text("utf-8")
+    again = settings([tmp_path / "whole" / "config.toml"])
+    assert again.train.precision in ("fp32", "bf16")  # chosen for auto
+    assert replace(again, train=replace(again.train, precision="auto")) == config
+
+
 def test_the_model_to_begin_with_may_move_but_not_change(
     begun: Path, texts: Data, tmp_path: Path
 ) -> None:
@@ -105,6 +124,15 @@ def test_the_model_to_begin_with_may_move_but_not_change(
     run(config, tmp_path / "run")
     with pytest.raises(ModelError, match="is the initial model"):
         run(config, moved)
+
+
+def test_a_bundle_alone_continues_by_a_preset_of_its_family(begun: Path, tmp_path: Path) -> None:
+    alone = Path(shutil.copytree(begun, tmp_path / "alone"))
+    for content in ("preset = 'gone'", "[damaged"):
+        (alone / "config.toml").write_text(content, "utf-8")
+        assert settings([Path("a"), Path("b")], start=alone).preset == "rnnsearch-small"
+    (alone / "config.toml").unlink()
+    assert settings([Path("a"), Path("b")], start=alone).model == read(begun).model.config
 
 
 def test_a_captioner_continues_with_what_its_image_network_learned(

@@ -195,3 +195,10 @@ def test_hard_attention_learns_and_its_baseline_follows() -> None:
     assert steps[-1].nll < steps[0].nll / 3 and not torch.equal(before, energy)
     assert state.counters.baseline is not None
     assert -steps[0].nll < state.counters.baseline < 0
+
+
+def test_the_baseline_decays_once_per_update() -> None:
+    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
+    state.counters.baseline = 7.0
+    step = stepper.train_on(UPDATE, 0.0)
+    assert state.counters.baseline == pytest.approx(0.9 * 7 - 0.1 * step.nll, rel=1e-5)

@@ -70,6 +70,14 @@ def test_every_kind_of_file_gives_the_same_captions(
     assert not parts_of(path)
 
 
+@pytest.mark.parametrize("kind", FILES)
+def test_accents_are_composed_in_captions_and_kept_in_names(kind: str, tmp_path: Path) -> None:
+    name, caption = "cafe\u0301.jpg", "A cafe\u0301."
+    content = FILES[kind].replace("a.jpg", name).replace("A dog runs.", caption)
+    [first, _] = read_captions(write(tmp_path / "captions", content))
+    assert first == Captioned(name, ("A caf\u00e9.", "A brown dog."))
+
+
 def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
     path = write(tmp_path / "captions", json.dumps({"images": KARPATHY}))
     assert parts_of(path) == {"train", "dev"}
@@ -81,6 +89,11 @@ def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
     assert read_captions(path, part="dev") == [TWO[1]]
     with pytest.raises(ModelError, match="no captions; expected an image of its part 'test'"):
         read_captions(path, part="test")
+
+
+def test_a_large_json_file_on_one_line_is_read(tmp_path: Path) -> None:
+    many = {**COCO, "info": "x" * (1 << 24)}
+    assert read_captions(write(tmp_path / "captions", json.dumps(many))) == TWO
 
 
 @pytest.mark.parametrize(
@@ -164,3 +177,12 @@ def test_none_all_or_some_are_mirrored_as_the_seed_says() -> None:
     torch.manual_seed(1)
     assert torch.equal(augmented(SHOWN, flip=0.5, crop=0.7), first)
     assert not torch.equal(again, first)
+
+
+def test_a_crop_shows_a_part_and_no_more() -> None:
+    ramp = torch.linspace(0, 1, 32).expand(500, 3, 32, 32)
+    seen = augmented(ramp, flip=0.0, crop=0.5)
+    widths = (seen[:, 0, 0, -1] - seen[:, 0, 0, 0]) / (ramp[0, 0, 0, -1] - ramp[0, 0, 0, 0])
+    assert 0.68 < widths.min() < 0.75 and 0.95 < widths.max() < 1.001  # the root of 0.5, and 1
+    assert seen.min() >= 0 and seen.max() <= 1
+    assert (seen[..., 1:] - seen[..., :-1]).min() > -1e-6

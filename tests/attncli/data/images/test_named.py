@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 import tarfile
 from pathlib import Path
 
@@ -12,11 +14,12 @@ from PIL import Image
 from torch import Tensor
 
 from attncli.caption.features import FeatureStore, ImageFiles, add_missing
-from attncli.data.image_features import FeatureCache, RowKind, verify_cache
+from attncli.data.image_features import FeatureCache, RowKind, cache_folder, verify_cache
 from attncli.data.named_files import content_hash, is_alone, named_images, open_images
 from models.core.config import ImageConfig
 from models.core.errors import InputError, ModelError
 from models.signals.images import open_image
+from tests.attncli.command_line import Attn
 
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"  # the beginning of a file
 
@@ -43,6 +46,34 @@ def test_a_tar_file_stands_for_its_images_and_one_of_them_is_named(archive: Path
     assert not is_alone([str(archive)])
     [[missing]] = named_images([f"{archive}/no.png"])
     assert missing.fault == f"no file {archive}/no.png"
+
+
+def test_a_damaged_tar_file_is_one_fault(tmp_path: Path) -> None:
+    (tmp_path / "x.tar").write_bytes(b"no archive")
+    [[file]] = named_images([str(tmp_path / "x.tar")])
+    assert "x.tar cannot be read" in file.fault
+
+
+def test_heic_without_its_package_is_named_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.HEIC").write_bytes(HEIC)
+    monkeypatch.setitem(sys.modules, "pillow_heif", None)
+    [[file]] = named_images([str(tmp_path)], recursive=True)
+    assert not file.fault
+    with pytest.raises(InputError, match=r"a\.HEIC is a HEIC image.*pillow-heif"):
+        open_image(Path(tmp_path / "a.HEIC"))
+
+
+def test_captions_of_a_tar_file_are_those_of_its_files(
+    archive: Path, photos: Path, soft_captioner: Path, attn: Attn
+) -> None:
+    task = ["caption", "-m", soft_captioner]
+    of_files = attn(*task, "-r", photos).out.replace(f"{photos}/", f"{archive}/all/")
+    assert sorted(attn(*task, archive).out.splitlines()) == sorted(of_files.splitlines())
+    [name] = (line.split("\t")[0] for line in of_files.splitlines() if "/a.png" in line)
+    assert attn(*task, name).out and "no file" in attn(*task, f"{archive}/no.png", status=1).err
+    attn(*task, "--sidecar", archive, status=2)
 
 
 def test_heic_is_read_with_its_package(tmp_path: Path) -> None:
@@ -121,6 +152,14 @@ def test_what_holds_no_images_is_refused(kind: str, tmp_path: Path) -> None:
         open_images(path)
 
 
+def test_an_image_that_went_away_is_named(tmp_path: Path) -> None:
+    place = open_images(folder(tmp_path, FILES)).find("a.jpg")
+    assert place is not None
+    (tmp_path / "a.jpg").unlink()
+    with pytest.raises(ModelError, match="cannot read .*a.jpg"):
+        place.read()
+
+
 KIND = RowKind((3, 2), "float16", "a test")
 KEYS = [content_hash(bytes([n])) for n in range(6)]
 
@@ -144,6 +183,33 @@ def test_rows_come_back_in_this_process_and_in_others(tmp_path: Path) -> None:
         assert (table[cache.rows([KEYS[2], KEYS[0]])] == some(4)[[2, 0]]).all()
 
 
+@pytest.mark.parametrize("rows, keys", [(5, 0), (12, 0), (0, -3), (12, -3), (-5, 0)])
+def test_incomplete_rows_and_keys_are_written_again(rows: int, keys: int, tmp_path: Path) -> None:
+    cache = filled(tmp_path, 3)
+    for path, more in ((cache.rows_path, rows), (cache.keys_path, keys)):
+        content = path.read_bytes()
+        path.write_bytes(content + b"x" * more if more > 0 else content[: len(content) + more])
+    again = FeatureCache(tmp_path, KIND)
+    with again.writing():
+        todo = again.missing(KEYS[:5])
+        assert len(todo) in (2, 3)
+        again.add(todo, some(5)[-len(todo) :])
+    assert (again.table()[again.rows(KEYS[:5])] == some(5)).all()
+    assert cache.rows_path.stat().st_size == 5 * 12
+    assert (FeatureCache(tmp_path, KIND).table() == some(5)).all()
+
+
+def test_a_reader_keeps_its_rows_while_another_adds(tmp_path: Path) -> None:
+    reader = filled(tmp_path, 2)
+    before = reader.table()
+    writer = FeatureCache(tmp_path, KIND)
+    with writer.writing():
+        writer.add(KEYS[2:4], some(2, 2))
+    assert (before == some(2)).all() and reader.missing(KEYS[:4]) == KEYS[2:4]
+    reader.refresh()
+    assert (reader.table()[reader.rows(KEYS[:4])] == some(4)).all()
+
+
 def test_a_cache_of_other_rows_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
     filled(tmp_path, 1)
     with pytest.raises(ModelError, match=r"rows float16 \(3, 2\); expected uint8 \(5,\)"):
@@ -151,6 +217,18 @@ def test_a_cache_of_other_rows_or_a_damaged_one_is_refused(tmp_path: Path) -> No
     (tmp_path / "about.json").write_text("[]")
     with pytest.raises(ModelError, match="damaged"):
         FeatureCache(tmp_path, KIND)
+
+
+def test_the_folder_of_caches_follows_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ATTN_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path
+    monkeypatch.delenv("ATTN_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "attn"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert str(cache_folder()).startswith(os.path.expanduser("~"))
 
 
 CONFIG = ImageConfig(size=8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import random
 import sys
 import tracemalloc
@@ -12,9 +13,11 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import zstandard
 
+from attncli.classify.table import LabelledText, check_order, read_labelled
 from attncli.data import lines as data_lines
 from attncli.data import tables
 from attncli.data.alignments import (
@@ -25,19 +28,22 @@ from attncli.data.alignments import (
     token_links,
 )
 from attncli.data.corpus import (
+    LEAST,
+    MOST,
     CorpusPair,
     fingerprint,
     held_out,
     read_pairs,
 )
+from attncli.data.examples import target_weights
 from attncli.data.lines import open_text
-from attncli.data.streams import BLOCK, check_inputs
+from attncli.data.streams import BLOCK, check_files, check_inputs
 from attncli.data.tables import read_glossary
 from attncli.training.command_line import settings
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.translate.data import split_dev
 from attncli.translate.source import TextTraining
-from models.core.errors import ModelError
+from models.core.errors import InputError, ModelError
 from models.text.tokenizer import Tokenizer
 from models.text.units import units
 from tests.attncli.files import write
@@ -121,6 +127,13 @@ def test_a_pattern_names_the_files_that_match_it_in_order(tmp_path: Path) -> Non
         check_inputs([str(tmp_path / "none-*")])
 
 
+def test_a_pipe_is_refused_where_files_are_read_more_than_once(tmp_path: Path) -> None:
+    check_files([write(tmp_path / "file", b"a\tb\n"), "-"])
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelError, match="pipe is a pipe; expected a file"):
+        check_files([tmp_path / "file", tmp_path / "pipe"])
+
+
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stream = io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb\n")))
     monkeypatch.setattr(sys, "stdin", stream)
@@ -141,6 +154,15 @@ def test_aligned_files_and_a_table_are_the_same_corpus(tmp_path: Path) -> None:
     for separator in ("\t", " ||| "):
         write(table, f"\na{separator}A\n\nb{separator}B\n\n")
         assert list(read_pairs([table])) == list(read_pairs(columns))
+
+
+def test_a_licence_of_tatoeba_is_no_reference(tmp_path: Path) -> None:
+    licence = "CC-BY 2.0 (France) Attribution: tatoeba.org #2877272 (CM) & #8597805 (Roujin)"
+    table = write(tmp_path / "deu.txt", f"Go.\tGeh.\t{licence}\n{licence}\t{licence}\n")
+    assert list(read_pairs([table])) == [
+        CorpusPair("Go.", ("Geh.",)),
+        CorpusPair(licence, (licence,)),
+    ]
 
 
 def test_files_that_are_missing_or_of_other_lengths_are_refused(tmp_path: Path) -> None:
@@ -196,6 +218,15 @@ def test_a_share_of_the_distinct_sources_is_held_out() -> None:
     without = [(source, " ") for source, _ in sources[:300]]
     assert held_out([*without, *sources], 0.1, seed=1) == held
     assert not held_out([*without, *sources[:50]], 0.1, seed=1)  # 50 with a target: too few
+
+
+def test_the_number_is_bounded() -> None:
+    many = [(f"source {number}", "target") for number in range(30 * MOST)]
+    held = held_out(many, 0.1, seed=1)
+    assert len(held) == MOST
+    assert held_out(many[::-1], 0.1, seed=1).keys() == held.keys()
+    assert not held_out(many[: 10 * LEAST - 1], 0.1, seed=1)
+    assert not held_out(many, 0, seed=1)
 
 
 def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
@@ -255,6 +286,12 @@ def test_a_first_pair_of_words_stays(first: tuple[str, str], tmp_path: Path) -> 
     assert next(read_pairs([path])).source == first[0]
 
 
+def test_the_header_of_labels_is_no_class(tmp_path: Path) -> None:
+    rows = [("music", "play a song"), ("sport", "win a match")]
+    for header in [("label", "text"), ("Category", "Sentence")]:
+        assert [*map(tuple, read_labelled(table(tmp_path / "a.tsv", header, *rows)))] == rows
+
+
 def test_a_column_of_numbers_is_refused_or_reported(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,6 +303,14 @@ def test_a_column_of_numbers_is_refused_or_reported(
     assert "column 1 of b.tsv has numbers alone" in capfd.readouterr().err
     sums = table(tmp_path / "c.tsv", *((f"{n} + 1", str(n + 1)) for n in range(5)))
     assert len(list(read_pairs([sums]))) == 5 and not capfd.readouterr().err
+
+
+def test_many_labels_of_few_texts_are_exchanged_columns_only_if_they_are_longer() -> None:
+    """The next item of a sequence is a label, and there are as many as items."""
+    items = [LabelledText(f"item{n}", f"item{n % 9}") for n in range(90)]
+    check_order(items, "x.tsv")
+    with pytest.raises(InputError, match="exchange the columns"):
+        check_order([row._replace(label=f"the {row.label}") for row in items], "x.tsv")
 
 
 def test_pharaoh_with_possible_links_and_probabilities(tmp_path: Path) -> None:
@@ -327,6 +372,13 @@ def test_linked_words_link_all_their_tokens_but_no_marks(tiny_tokenizer: Tokeniz
     assert sorted(links.tolist()) == (left @ right.T).nonzero().tolist()
     stop = tiny_tokenizer.pieces(target).index(".")
     assert stop not in links[:, 1]
+
+
+def test_linked_tokens_share_a_row() -> None:
+    links = [np.array([[0, 1], [2, 1], [2, 0]]), np.zeros((0, 2), np.int64)]
+    table = target_weights(links, (3, 3))
+    assert table[0].tolist() == [[0, 0, 1], [0.5, 0, 0.5], [0, 0, 0]]
+    assert not table[1].any()
 
 
 def test_a_cell_is_linked_to_all_tokens_of_its_word(tiny_tokenizer: Tokenizer) -> None:

@@ -75,6 +75,13 @@ def test_the_language_token_comes_first_and_the_text_is_unchanged(
         assert batch.target_out[row].tolist()[: len(said)] == said
 
 
+def test_lengths_are_those_of_the_batch(mixed: Mixed) -> None:
+    mixture = mixed(2, concatenate=0.3)
+    batch = mixture.batch(np.arange(mixture.count))
+    assert batch.source_mask.sum(1).tolist() == mixture.lengths[0].tolist()
+    assert batch.target_mask.sum(1).tolist() == mixture.lengths[1].tolist()
+
+
 @pytest.mark.parametrize("temperature", [1.0, 2.0, 5.0, 1000.0])
 def test_temperature_sets_the_shares(temperature: float, mixed: Mixed) -> None:
     """Arivazhagan et al. 2019: share ~ n^(1/T); an epoch has as many examples as pairs."""
@@ -120,6 +127,12 @@ def test_concatenated_examples_join_pairs_of_one_direction(
             assert batch.source[0, -1] == END and (batch.source[0] == END).sum() == 1
 
 
+def test_no_concatenated_example_is_longer_than_the_limit(mixed: Mixed) -> None:
+    mixture = mixed(concatenate=0.6, longest=60)
+    many = (mixture.rows >= 0).sum(1) > 1
+    assert many.any() and np.maximum(*mixture.lengths)[many].max() <= 60
+
+
 def test_examples_depend_on_seed_and_epoch_alone(mixed: Mixed) -> None:
     variation = {"seed": 5, "temperature": 3, "concatenate": 0.2, "noise": 0.5, "sampling": 0.2}
     one, other = (mixed(**variation) for _ in range(2))
@@ -137,3 +150,10 @@ def test_noise_changes_its_share_of_the_sources_and_no_target(mixed: Mixed) -> N
     changed = sum(a[0] != b[0] for a, b in zip(plain, noisy, strict=True))
     assert 12 <= changed <= 36  # of 48
     assert [target for _, target in plain] == [target for _, target in noisy]
+
+
+def test_sampling_changes_tokens_but_no_text(mixed: Mixed) -> None:
+    plain, sampled = mixed(), mixed(sampling=0.2)
+    assert texts_of(plain) == texts_of(sampled)
+    numbers = np.arange(48)
+    assert plain.batch(numbers).target_out.shape != sampled.batch(numbers).target_out.shape

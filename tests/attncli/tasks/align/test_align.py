@@ -78,6 +78,17 @@ def test_settings_given_beat_those_of_the_bundle(
         assert record["score"] == pytest.approx(one.score, abs=1e-5)
 
 
+def test_both_directions(
+    attn: Attn, texts: list[Path], tiny_bundle: Path, tiny_translator: Translator,
+    pairs: list[tuple[str, str]],
+) -> None:  # fmt: skip
+    config = AlignConfig(symmetrise="union")
+    wanted = align(tiny_translator, pairs, config=config, reverse=tiny_translator)
+    options = ["-m", tiny_bundle, "--reverse-model", tiny_bundle, "-s", "align.symmetrise=union"]
+    out = attn("align", *options, *texts).out
+    assert out.splitlines() == [in_line(one.links) for one in wanted]
+
+
 def test_every_head_is_in_the_arrays_and_the_page(
     attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path, tiny_translator: Translator,
     pairs: list[tuple[str, str]],
@@ -89,6 +100,18 @@ def test_every_head_is_in_the_arrays_and_the_page(
         assert weights is not None
         numpy.testing.assert_allclose(arrays[f"heads_{number}"], weights.numpy(), atol=1e-5)
     assert '"shape":[1,4]' in page.read_text("utf-8")
+
+
+def test_heat_maps_and_a_choice_of_pairs(
+    attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path
+) -> None:
+    ran = attn("align", "-m", tiny_bundle, "--show", "-s", "picture.lines=2,4-5", *texts)
+    assert [line for line in ran.out.splitlines() if line.isdigit()] == ["2", "4", "5"]
+    links = tmp_path / "links.txt"
+    attn("align", "-m", tiny_bundle, "--show", "-o", links, *texts)
+    assert len(links.read_text("utf-8").splitlines()) == 6
+    none = ["--picture", tmp_path / "x.html", "-s", "picture.lines=99"]
+    assert "shows nothing" in attn("align", "-m", tiny_bundle, *none, *texts).err
 
 
 def test_other_programs_are_drawn_beside_ours_and_alone(

@@ -8,15 +8,20 @@ from pathlib import Path
 import pytest
 import torch
 
+from attncli.align import training as job
 from attncli.align.alignment_layer import cross_entropy
+from attncli.align.training import AlignerRun
 from attncli.data.alignments import PairLinks, with_end_mark
 from attncli.data.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from attncli.shell.app import run
 from models import load_translator
-from models.alignment import align, diagonal
+from models.alignment import AlignConfig, align, align_translations, diagonal
+from models.alignment.align import statistical_aligner
 from models.alignment.hmm import link_probabilities
+from models.core.errors import ModelError
 from models.engines.translator import Translator
+from models.storage.archive import extract_archive, write_archive
 from models.text.tokenizer import END
 from tests.models.small import pairs
 
@@ -109,11 +114,31 @@ def test_weights_are_the_mean_of_directions_and_of_attention_and_statistics(alig
     assert both.weights.allclose(turned.weights.T, atol=1e-5)
 
 
+def test_other_languages_are_aligned_without_the_statistics(aligner: Path) -> None:
+    translator = load_translator(aligner)
+    foreign = replace(translator.alignment, languages="en-fr")
+    assert statistical_aligner(translator.for_direction("de"), foreign) is None
+
+
+def test_a_share_of_statistics_that_a_model_does_not_have_is_refused() -> None:
+    translator = load_translator(SHIPPED)
+    with pytest.raises(ModelError, match="no statistical aligner"):
+        align(translator, TEXTS[:1], config=AlignConfig(statistical=0.5))
+
+
 def test_the_command_needs_no_languages(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["align", "-m", str(aligner), *map(str, files_of(aligner))]) == 0
     found = [set(line.split()) for line in capsys.readouterr().out.splitlines()]
     links = [one.links for one in align(load_translator(aligner), TEXTS)]
     assert found == [{f"{i}-{j}" for i, j in pair} for pair in links]
+
+
+def test_translations_are_aligned_by_the_same_settings(added: Path) -> None:
+    translator = load_translator(added)
+    translations = translator.translate([source for source, _ in TEXTS[:5]])
+    pairs = [(one.source, one.text) for one in translations]
+    found = align_translations(translator, translations)
+    assert [one.links for one in found] == [one.links for one in align(translator, pairs)]
 
 
 def test_a_finished_run_is_left_as_it_is(aligner: Path) -> None:
@@ -122,6 +147,25 @@ def test_a_finished_run_is_left_as_it_is(aligner: Path) -> None:
     before = [(aligner / name).stat().st_mtime_ns for name in names]
     assert run(command(files_of(aligner), aligner, "-s", "train.log_every=7")) == 0
     assert [(aligner / name).stat().st_mtime_ns for name in names] == before
+
+
+def test_another_seed_trains_the_layer_again_on_the_same_translator(added: Path) -> None:
+    files = files_of(added)
+    before, links = (added / "model.safetensors").read_bytes(), added / "alignment/statistical"
+    time = links.stat().st_mtime_ns
+    for seed in ("2", "1"):
+        more = ("--start-from", SHIPPED, "--seed", seed)
+        assert run(command(files, added, *more, settings=False)) == 0
+        same = before == (added / "model.safetensors").read_bytes()
+        assert same == (seed == "1")
+    assert links.stat().st_mtime_ns == time
+
+
+def test_an_aligner_made_from_an_aligner_equals_it(added: Path, tmp_path: Path) -> None:
+    more = ("--start-from", str(added))
+    assert run(command(write_texts(tmp_path), tmp_path / "run", *more, settings=False)) == 0
+    for name in ("model.safetensors", "statistical.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (added / name).read_bytes()
 
 
 @pytest.mark.parametrize("start", ["added", "aligner"])
@@ -167,6 +211,16 @@ def test_what_does_not_suit_the_folder_is_refused(
     assert (aligner / "alignment/translator/model.safetensors").read_bytes() == before
 
 
+def test_a_command_with_wrong_files_does_not_bind_the_folder(tmp_path: Path) -> None:
+    source, target = write_texts(tmp_path)
+    shorter, folder = tmp_path / "shorter.de", tmp_path / "run"
+    shorter.write_text("Der Hund.\n", "utf-8")
+    first = AlignerRun(((str(source), str(shorter)),), "en-de", (), folder)
+    with pytest.raises(ModelError, match="as many lines"):
+        job.prepare(first, lambda *_: None)
+    job.write_stage_inputs(first._replace(files=((str(source), str(target)),)))
+
+
 def test_a_dry_run_names_the_stages_and_writes_nothing(
     aligner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,6 +230,17 @@ def test_a_dry_run_names_the_stages_and_writes_nothing(
     assert not (tmp_path / "run").exists()
     assert run(command(files, aligner, "--dry-run")) == 0
     assert capsys.readouterr().out.count(": done") == 3
+
+
+def test_a_packed_aligner_aligns_alike(added: Path, tmp_path: Path) -> None:
+    write_archive(added, tmp_path / "a.zip")
+    (tmp_path / "a").mkdir()
+    extract_archive(tmp_path / "a.zip", tmp_path / "a")
+    found = [
+        [one.links for one in align(load_translator(folder), TEXTS[:9])]
+        for folder in (added, tmp_path / "a")
+    ]
+    assert found[0] == found[1]
 
 
 def test_the_cross_entropy_of_two_linked_rows_by_hand() -> None:

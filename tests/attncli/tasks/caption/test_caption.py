@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tarfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,15 +14,17 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from attncli.caption.images import PixelBudget
 from attncli.caption.outputs import CaptionStatistics
-from attncli.caption.runner import CaptionedImage
+from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
 from attncli.render.image_maps import AttentionMaps
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import caption_scores
+from models import load_captioner
 from models.core.config import ImageConfig
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
@@ -80,6 +83,38 @@ def test_every_way_to_hand_over_captions_scores_the_same(
         assert scores["ROUGE-L"] == pytest.approx(expected.rouge_l)
 
 
+def test_saved_captions_of_images_in_an_archive_score_the_same(
+    soft_captioner: Path, photos: Path, captions: Path, tmp_path: Path, attn: Attn
+) -> None:
+    images, saved, name = (
+        tmp_path / "photos.tar",
+        str(tmp_path / "{model}.tsv"),
+        soft_captioner.name,
+    )
+    with tarfile.open(images, "w") as archive:
+        archive.add(photos, "photos")
+    options = ["-m", soft_captioner, "--images", images, "-s", "search.max_caption=8"]
+    model = evaluated(attn, "captions", *options, captions, "--save", saved)[name]
+    other = evaluated(attn, "captions", captions, "--hypotheses", saved.format(model=name))
+    assert other[f"{name}.tsv"]["scores"] == model["scores"]
+    assert model["read"] == "soft" and model["images_per_second"] > 0
+
+
+def test_a_file_with_splits_is_scored_on_its_test_part(tmp_path: Path, attn: Attn) -> None:
+    splits = ["test", "test", "test", "val", "train"]
+    images = [
+        {"filename": name, "split": split, "sentences": [{"raw": text} for text in texts]}
+        for name, split, texts in zip(NAMES, splits, REFERENCES, strict=True)
+    ]
+    path = write(tmp_path / "karpathy.json", [json.dumps({"images": images})])
+    lines = write(tmp_path / "lines", OUTPUTS[:3])
+    expected = caption_scores(OUTPUTS[:3], REFERENCES[:3]).cider
+    found = evaluated(attn, "captions", path, "--hypotheses", lines)
+    assert found["lines"]["scores"]["CIDEr-D"]["score"] == pytest.approx(expected)
+    refused = attn(*TASK, path, "--split", "dev", "--hypotheses", lines, status=1)
+    assert "has 3 lines; expected 1, one for each image of karpathy.json;" in refused.err
+
+
 def test_missing_and_broken_images_and_captions_are_named(
     soft_captioner: Path, photos: Path, captions: Path, tmp_path: Path, attn: Attn
 ) -> None:
@@ -126,6 +161,28 @@ def outcome(text: str, maps: np.ndarray | None = None) -> CaptionedImage:
         nothing = np.zeros(len(maps), np.float32)
         attention = AttentionMaps("x", Image.new("RGB", (4, 4)), words, maps, None, nothing, "soft")
     return CaptionedImage(NamedFile("x"), (Hypothesis(text, 0.0, 0.0, (), ()),), attention)
+
+
+def test_threads_continue_after_an_image_that_cannot_be_read(
+    soft_captioner: Path, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"{n}.png" for n in range(10)]
+    for n, path in enumerate(paths):
+        Image.new("RGB", (32, 32), (20 * n, 200 - 20 * n, 90)).save(path)
+    paths[5].write_bytes(b"not an image")
+    captioner, files = load_captioner(soft_captioner), [NamedFile(p.name, p) for p in paths]
+
+    def captions() -> list[str]:
+        [outcomes] = CaptionRunner.of(captioner, CaptionOptions()).run([files])
+        return [one.note or one.caption for one in outcomes]
+
+    in_turn = captions()
+    assert in_turn[5].startswith("5.png")
+    torch.set_num_threads(2)
+    try:
+        assert captions() == in_turn
+    finally:
+        torch.set_num_threads(1)
 
 
 def told(outcomes: list[CaptionedImage]) -> list[str]:

@@ -13,9 +13,11 @@ from PIL import Image
 
 from attncli.caption.self_critical import SelfCritical, likelihoods
 from attncli.data.examples import epoch_plan
+from attncli.training.interfaces import UpdateBatch
 from attncli.training.run import fresh_state
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import source_of_run
+from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
 from models.core.types import Batch, Memory
 from models.core.use_config import SearchConfig
@@ -41,6 +43,26 @@ def begun(tmp_path: Path) -> Begun:
     numbers = max(epoch_plan(examples, 60, seed=1, epoch=0), key=len)
     model = fresh_state(source_of_run(config), prepared, CPU).model
     return prepared.reward_loss, model, examples.batch(numbers), numbers
+
+
+def test_a_caption_of_the_image_is_worth_more_than_another(begun: Begun) -> None:
+    reward_loss, *_ = begun
+    texts = ["a black square on the left", "a red square on the left", "a red square on the"]
+    ends = [f"{text} endofcaption" for text in texts]
+    rewards, black = reward_loss.reward(ends, 1), reward_loss.reward(ends, 20)
+    assert rewards[1] > rewards[0] and rewards[1] > rewards[2]
+    assert black[0] > black[1]
+
+
+def test_each_image_of_a_batch_is_sampled_for_itself(begun: Begun) -> None:
+    reward_loss, model, batch, numbers = begun
+    asked: list[int] = []
+    reward_loss.reward = lambda texts, image: asked.append(image) or [0.0] * len(texts)  # type: ignore
+    found = reward_loss(model, batch, numbers)
+    images = reward_loss.images[numbers]
+    assert len(set(images.tolist())) == len(batch.source) < len(numbers)
+    assert asked == sorted(set(images.tolist()))
+    assert found.loss == 0 and found.reward == 0  # nothing is better than usual
 
 
 def test_the_gradient_favours_captions_above_the_mean_reward(
@@ -128,6 +150,23 @@ def test_feature_dropout_is_the_same_for_sampling_and_for_the_loss(
     assert len(last) == 2 * len(first)  # two captions each
     assert torch.equal(last, first.repeat_interleave(len(last) // len(first), 0))
     assert 0.3 < (first == 0).float().mean() < 0.7
+
+
+def test_rewards_rise(tmp_path: Path) -> None:
+    """Of captions that are rewarded for every e."""
+    config = small_config(write_images(tmp_path), *PATCHES, *CRITICAL)
+    prepared = load(config, tmp_path / "run")
+    state = fresh_state(source_of_run(config), prepared, CPU)
+    reward_loss, stepper = prepared.reward_loss, Stepper(state, config.train, torch.float32)
+    assert isinstance(reward_loss, SelfCritical)
+    reward_loss.reward = lambda texts, image: [float(text.count("e")) for text in texts]  # type: ignore
+    numbers, rewards = np.arange(8), []
+    update = UpdateBatch(prepared.examples.at(0), numbers, reward_loss)
+    for _ in range(40):
+        reward = stepper.train_on(update, 0.0).reward
+        assert reward is not None
+        rewards.append(reward)
+    assert np.mean(rewards[-5:]) > 2 * np.mean(rewards[:5])
 
 
 CELL = 5  # of 4 x 4

@@ -57,6 +57,15 @@ def test_words_are_shown_with_their_weights(
     assert f"m{heaviest.word}\x1b[0m" in shown
 
 
+def test_coloured_words_are_drawn_as_a_picture(
+    toy_classifier: Path, tmp_path: Path, attn: Attn
+) -> None:
+    path = tmp_path / "words.html"
+    attn("classify", "-m", toy_classifier, "the red house", "a dog", "--picture", path)
+    content = path.read_text("utf-8")
+    assert "house" in content and "colour (" in content and "animal (" in content
+
+
 def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
     tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +87,19 @@ def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
     long = attn(*task, "the red house " * 300, "--format", "jsonl")  # in parts
     record = json.loads(long.out)
     assert [len(weights) for weights in record["heads"]] == [900] * 4
+
+
+def test_a_long_line_is_classified_in_parts_and_reported(
+    toy_classifier: Path, tmp_path: Path, attn: Attn
+) -> None:
+    (tmp_path / "in.txt").write_text("a dog. " * 500 + "\n")
+    options = ["-i", tmp_path / "in.txt", "--format", "jsonl", "--nbest", "3"]
+    said = attn("classify", "-m", toy_classifier, *options)
+    record = json.loads(said.out)
+    assert record["labels"][0]["label"] == "animal" and len(record["words"]) == 1000
+    assert sum(found["probability"] for found in record["labels"]) == pytest.approx(1, abs=1e-4)
+    assert sum(record["weights"]) == pytest.approx(1, abs=0.05)  # each is rounded
+    assert "the model takes 512; classified in " in said.err
 
 
 def test_labels_are_scored_and_the_confusions_drawn(
@@ -114,3 +136,8 @@ def test_a_short_text_is_judged_with_the_others_and_a_long_one_alone() -> None:
     ):
         assert best(found, sizes) == expected
         assert best(found[::-1], sizes[::-1]) == expected[::-1]
+
+
+def test_the_judged_language_is_first() -> None:
+    [found] = judged(["x"], [{"de": 0.5, "fr": 0.1, "en": 0.4}])
+    assert [*found] == ["en", "de", "fr"] and [*found.values()] == sorted(found.values())[::-1]

@@ -77,6 +77,15 @@ def test_an_image_has_curves_and_maps(
     assert "H entropy in nats" in shown
 
 
+@pytest.mark.parametrize("suffix", [".svg", ".html"])
+def test_heat_maps_are_drawn(tiny_bundle: Path, tmp_path: Path, suffix: str, attn: Attn) -> None:
+    picture = tmp_path / f"map{suffix}"
+    method = ("--method", "attention", "--method", "erasure")
+    attn(*TASK, tiny_bundle, PAIR, *method, "--picture", picture)
+    text = picture.read_text("utf-8")
+    assert all(word in text for word in ("attention", "erasure", "Hund", "dog"))
+
+
 def test_an_empty_output_gives_an_empty_line(
     attn: Attn, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

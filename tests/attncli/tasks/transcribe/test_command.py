@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,17 @@ def test_a_long_recording_is_the_sum_of_its_pieces(
         assert all(one.start <= word.start <= word.end <= one.end for word in one.words)
 
 
+def test_a_transcript_has_the_length_of_its_recording_and_a_score(
+    speech_model: Path, wavs: Path
+) -> None:
+    sound = np.pad(read_sound(wavs / "dev0.wav", 8000), (0, 8000 * 30))
+    found = Transcriber.read(speech_model).transcribe(sound, rate=8000)
+    assert found.seconds == pytest.approx(len(sound) / 8000)
+    best = [each.hypotheses[0] for each in found.segments]
+    tokens = sum(len(one.ids) + 1 for one in best)
+    assert found.score == pytest.approx(sum(one.log_prob for one in best) / tokens)
+
+
 def test_what_cannot_be_transcribed_is_one_line(speech_model: Path, wavs: Path) -> None:
     transcriber, path = Transcriber.read(speech_model), wavs / "dev0.wav"
     transcriber.spoken = ("en",)
@@ -115,6 +127,30 @@ def test_what_cannot_be_transcribed_is_one_line(speech_model: Path, wavs: Path) 
     for message, call in calls.items():
         with pytest.raises(attncli.ModelError, match=message):
             call()
+
+
+def test_pieces_are_no_longer_than_the_sounds_of_the_training(speech_model: Path) -> None:
+    transcriber = Transcriber.read(speech_model)
+    slot = transcriber.encoder.slot_seconds
+    for given, seconds in ((0, 20.0), (50, 50 * slot), (10_000, 20.0)):
+        other = transcriber.with_search(replace(transcriber.search, split_above=given))
+        assert other.longest_piece == pytest.approx(seconds)
+        pieces = list(other.pieces(SampleArray(torch.randn(8000 * 45), 8000)))
+        lengths = [len(piece.samples) / 8000 for piece in pieces]
+        assert sum(lengths) == pytest.approx(45) and max(lengths) <= seconds + 1e-3
+
+
+def test_attention_of_a_segment_belongs_to_its_tokens(speech_model: Path, wavs: Path) -> None:
+    transcriber = Transcriber.read(speech_model)
+    [segment] = transcriber.transcribe(wavs / "dev0.wav", attention=True).segments
+    attention = segment.attention
+    assert attention is not None and attention.tokens == segment.hypotheses[0].tokens
+    tokens, slots = attention.weights.shape
+    assert tokens == len(attention.tokens)
+    assert torch.allclose(attention.weights.sum(1), torch.ones(tokens), atol=1e-4)
+    seconds = segment.end - segment.start
+    assert seconds <= slots * attention.slot_seconds + 0.02
+    assert len(attention.spectrogram) * attention.frame_seconds == pytest.approx(seconds, abs=0.02)
 
 
 def test_spans_of_words_are_in_order_and_do_not_overlap() -> None:

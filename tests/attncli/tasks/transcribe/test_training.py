@@ -15,6 +15,7 @@ from attncli.training.configuration import run_config
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.core.types import VocabularySizes
+from models.core.use_config import SearchConfig
 from models.networks.bundle import build
 from models.signals.sound_features import log_mel
 from tests.attncli.training.kinds import CHANGED
@@ -117,6 +118,14 @@ def test_bad_recordings_are_left_out_and_named(wavs: Path, tmp_path: Path) -> No
     assert "1 recording left out" in note and "broken.wav" in note
 
 
+def test_recordings_of_one_folder_are_joined(wavs: Path, tmp_path: Path) -> None:
+    found = examples(configured(wavs, "data.augment.join=3"), tmp_path)
+    rows = [each._replace(audio=f"{n % 2}/{each.audio}") for n, each in enumerate(found.rows)]
+    assert 2 in {len({n % 2 for n in each}) for each in found.joined}
+    joined = replace(found, rows=rows).joined
+    assert {len({n % 2 for n in each}) for each in joined} == {1}
+
+
 def test_a_centred_encoder_does_not_hear_the_loudness(wavs: Path, tmp_path: Path) -> None:
     config = configured(wavs, "model.audio.center=true")
     encoder = build(config.model, VocabularySizes(0, 9, False)).eval().encoder
@@ -140,3 +149,13 @@ def test_another_tempo_has_other_lengths_and_the_same_bands(wavs: Path, tmp_path
         assert (own.mean(0) - found.mean(0)).abs().max() < 0.2 * own.std()
     assert min(shares) >= 1 / 1.31 and max(shares) <= 1 / 0.69
     assert max(shares) - min(shares) > 0.1
+
+
+def test_growing_examples_are_as_long_in_use_as_they_become(wavs: Path, tmp_path: Path) -> None:
+    source = training_source("listen_attend_spell")
+    slots = []
+    for name, grow in (("grown", 0), ("growing", 5)):
+        settings = ("data.augment.join=1-12", f"data.augment.grow={grow}", "model.audio.stack=1")
+        found = examples(configured(wavs, *settings), tmp_path / name)
+        slots.append(source.search_settings(SearchConfig(), found).split_above)
+    assert min(slots) > 200  # 41 for one recording each

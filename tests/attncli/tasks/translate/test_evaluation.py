@@ -17,6 +17,7 @@ from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring
 from attncli.translate import engine as engines
 from attncli.translate.evaluate_command import evaluation_set
+from models.core.errors import ModelError
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
 from tests.attncli.command_line import Attn, evaluated
@@ -95,6 +96,17 @@ def test_the_unicode_form_of_accents_does_not_change_a_score(tmp_path: Path, att
     assert (tmp_path / "out").read_text("utf-8") == composed.upper()
 
 
+def test_case_and_tokenizer_are_a_choice() -> None:
+    system, test_set = System("x", ["A b , c d"]), EvaluationSet([], [["a B, c d"]])
+
+    def bleu(choices: Scoring) -> float:
+        return scoring.score([system], test_set, choices)[0][0].value
+
+    assert bleu(Scoring(lowercase=True)) == pytest.approx(100)
+    assert bleu(Scoring("none", lowercase=True)) < 50
+    assert bleu(Scoring()) < 50
+
+
 def test_intervals_and_comparison_with_the_first_system() -> None:
     good = [text if number % 7 else "D" for number, text in enumerate(REFERENCES * 10)]
     poor = [text.lower() for text in good]
@@ -118,6 +130,16 @@ def test_intervals_and_comparison_with_the_first_system() -> None:
             assert (one.name, one.signature, one.value) == (name, str(signature), result.score)
             assert one.interval == result.ci
             assert one.p_value in (result.p_value, 1.0)
+
+
+def test_buckets_hold_every_sentence_once() -> None:
+    words = [0, 1, 1, 3, 5, 6, 10, 11, 30]
+    steps = scoring.spans(words, 5)
+    assert [(span[0], span[-1]) for span in steps] == [(0, 5), (6, 10), (11, 15), (26, 30)]
+    for step in (1, 7, 100):
+        spans = scoring.spans(words, step)
+        assert all(sum(length in span for span in spans) == 1 for length in words)
+    assert scoring.spans([0, 0], 5) == [range(0, 6)]
 
 
 def test_the_score_of_a_bucket_is_that_of_its_sentences_alone() -> None:
@@ -163,6 +185,29 @@ def test_saved_outputs_score_the_same_as_the_model(
     assert sure["scores"]["BLEU"]["interval"] > 0
 
 
+def test_several_models_are_rows_and_curves(
+    upper: None, files: list[Path], tmp_path: Path, attn: Attn
+) -> None:
+    plot = tmp_path / "lengths.svg"
+    task = ["evaluate", "-m", "runs/a", "-m", "runs/b", "--plot", plot, *files]
+    rows = attn(*task).out.splitlines()
+    heading = ["words", "sentences", "a", "BLEU", "a", "ratio"]
+    assert [row.split()[0] for row in rows if row[:1] in "ab" and row] == ["a", "b"]
+    assert any(row.split()[:6] == heading for row in rows)
+    drawn = plot.read_bytes()
+    assert drawn.startswith(b"<?xml")
+    attn(*task)
+    assert plot.read_bytes() == drawn
+
+
+def test_a_tokenizer_that_is_not_installed_is_a_mistake_of_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "MeCab", None)
+    with pytest.raises(ModelError, match="tokenizer ja-mecab cannot be used"):
+        scoring.metrics(Scoring("ja-mecab"))
+
+
 def test_a_source_among_the_references_is_recognised_by_its_words(
     tmp_path: Path, attn: Attn
 ) -> None:
@@ -176,3 +221,21 @@ def test_a_source_among_the_references_is_recognised_by_its_words(
     assert (
         "2 files are references" in attn("evaluate", "--hypotheses", output, reference, second).err
     )
+
+
+def test_short_outputs_have_exact_match_and_error_rate_and_a_warning_about_bleu(
+    tmp_path: Path, attn: Attn
+) -> None:
+    references = write(tmp_path / "ref", ["a b", "c d", "e", "f g h i"])
+    outputs = write(tmp_path / "out", ["a b", "C d", "e", "f g x h i"])
+    scores = evaluated(attn, "--hypotheses", outputs, references)["out"]["scores"]
+    assert scores["exact"]["score"] == 50
+    assert scores["error rate"]["score"] == pytest.approx(100 * 2 / 9)
+    assert scores["ROUGE-1"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
+    assert scores["ROUGE-2"]["score"] == pytest.approx(100 * (2 + 4 / 7) / 4)
+    assert scores["ROUGE-L"]["score"] == pytest.approx(100 * (3 + 8 / 9) / 4)
+    lower = ["evaluate", "-s", "scores.lowercase=true"]
+    table, said = attn(*lower, "--hypotheses", outputs, references)
+    assert "75.00" in table and "BLEU (which counts sequences of 4) means little" in said
+    longer = write(tmp_path / "longer", ["a b c d", "e f g h", "i", "j k l m"])
+    assert "BLEU" not in attn("evaluate", "--hypotheses", longer, longer).err

@@ -139,6 +139,13 @@ def test_an_output_that_fails_a_check_is_translated_once_more(
     assert len(model.asked) == asked
 
 
+def test_the_better_of_two_outputs_stays() -> None:
+    model = Faulty(lambda text: LOOP)
+    found = outcome("a b c d e f", model)
+    assert found.text == LOOP.strip() and len(model.asked) == 3
+    assert [one.name for one in found.checks] == ["repetition"]
+
+
 def test_placeholders_without_numbers_keep_their_order() -> None:
     def turned(text: str) -> str:
         return " ".join(reversed(text.split()))
@@ -189,6 +196,12 @@ class Sentences(Faulty):
 def test_a_piece_begins_and_ends_as_its_source(text: str, expected: str) -> None:
     options = TranslateOptions.read(["search.split_above=8"])
     assert output(text, Sentences(str), options) == expected
+
+
+def test_a_word_at_a_seam_is_written_once() -> None:
+    model = Sentences(lambda text: text[:-1] + " and." if text.startswith("So") else text)
+    options = TranslateOptions.read(["search.split_above=8"])
+    assert output("so we go home and we eat it", model, options) == "So we go home and we eat it"
 
 
 def test_an_output_that_the_user_has_limited_is_translated_once() -> None:
@@ -317,3 +330,12 @@ def test_alone_or_in_any_batch_the_markup_goes_to_the_same_place(
     together = tagged(*lines, model=tiny_translator, align=align)
     alone = [tagged(text, model=tiny_translator, align=align)[0] for text in lines]
     assert [written(one) for one in together] == [written(one) for one in alone]
+
+
+def test_pieces_stand_where_their_characters_are(tiny_translator: Translator) -> None:
+    [translation] = tiny_translator.translate(["The dog sees  Ωmega é."])
+    [found] = token_weights(tiny_translator, [translation])
+    assert found.source[-1][1] == len(translation.source)
+    assert found.target[-1][1] == len(translation.text)
+    assert len(found.weights) == len(found.target)
+    assert {len(row) for row in found.weights} == {len(found.source)}

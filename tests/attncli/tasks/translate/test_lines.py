@@ -35,6 +35,23 @@ def translation(outcome: TranslatedLine) -> Translation:
     return outcome.translation
 
 
+def test_a_long_line_is_split_at_sentence_ends_and_rejoined() -> None:
+    model = Upper()
+    text = "Is it one? (Yes.) “It is.” " + "word " * 15 + "3.14 here."
+    [outcome] = outcomes(text, model=model)
+    assert list(model.asked) == ["Is it one?", "(Yes.)", "“It is.”", "word " * 15 + "3.14 here."]
+    assert translation(outcome).text == text.upper()
+    assert outcome.note == "line 1 has 24 tokens and the model takes 20; translated in 4 parts"
+
+
+def test_the_parts_of_a_line_are_joined_rank_by_rank() -> None:
+    [outcome] = outcomes("word " * 17 + ". word word", nbest=2)
+    best, second = translation(outcome).hypotheses
+    assert (best.text.count("WORD"), best.text.count("!")) == (19, 0)
+    assert second.text.count("!") == 2
+    assert (second.score, second.log_prob) == (-1.5, -6.0)
+
+
 def test_splitting_prefers_sentences_then_clauses_then_words_then_letters() -> None:
     def fits(text: str) -> bool:
         return len(text) <= 12
@@ -91,6 +108,16 @@ def links_of(translator: Translator, text: str) -> str:
     return " ".join(f"{i}-{j}" for i, j in sorted(found.links))
 
 
+def test_links_follow_the_output_and_lines_stay_lines(
+    tiny_bundle: Path, tiny_translator: Translator, lines: Path, attn: Attn
+) -> None:
+    task = ["translate", "-m", tiny_bundle, "-i", lines]
+    first, second, third = attn(*task).out.split("\n")[:3]
+    links = links_of(tiny_translator, TEXT), links_of(tiny_translator, "She is.")
+    aligned = f"{first} ||| {links[0]}\n\n{third[:-1]} ||| {links[1]}\r\n"
+    assert attn(*task, "--align").out == aligned and second == ""
+
+
 def test_tables_json_and_nbest(
     tiny_bundle: Path, tiny_translator: Translator, lines: Path, attn: Attn
 ) -> None:
@@ -125,3 +152,16 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
     assert pair.panels[0].weights is not None
     assert pair.panels[0].weights[:j, i:].sum() == 0 == pair.panels[0].weights[j:, :i].sum()
     assert pair.panels[0].weights[j:, i:].tolist() == second.weights.tolist()
+
+
+def test_pictures_and_heat_maps(tiny_bundle: Path, tmp_path: Path, lines: Path, attn: Attn) -> None:
+    task, page = ["translate", "-m", tiny_bundle], tmp_path / "page.html"
+    plain = attn(*task, "-i", lines).out
+    assert attn(*task, "--picture", page, "-i", lines).out == plain
+    assert '"number":1' in page.read_text("utf-8") and '"number":3' in page.read_text("utf-8")
+    shown = attn(*task, "--show", TEXT).out.splitlines()
+    assert shown[0] == attn(*task, TEXT).out.strip()
+    assert any("[" in line for line in shown[1:])
+    pieces = attn(*task, "--align", "-s", "align.units=piece", "--format", "jsonl", TEXT).out
+    [hypothesis] = json.loads(pieces)["hypotheses"]
+    assert hypothesis["alignment"]["target"] == hypothesis["tokens"]

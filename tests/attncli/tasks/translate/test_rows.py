@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from attncli import load
 from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
+from attncli.translate.rows import row_images
+from attncli.translate.source import RowTraining
 from models import load_ensemble, load_translator
 from models.core.errors import ModelError
 from models.engines.row_translator import RowTranslator
+from models.networks.image_encoder import SmallCnn
 from tests.attncli.command_line import Attn
 from tests.attncli.training.kinds import of_rows, write_rows
 from tests.attncli.training.small import assert_stops_change_nothing, run
-from tests.attncli.training.small_captions import COLOURS, PLACES, image
+from tests.attncli.training.small_captions import COLOURS, PLACES, fill, image
 
 SMALL = (
     *("model.embedding=16", "model.hidden=16", "train.batch_tokens=200", "train.warmup=4"),
@@ -75,6 +81,32 @@ def of_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_on_images_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path) -> None:
     config = image_config(tmp_path, *FEATURES, preset="multi-source-transformer-nano")
     assert_stops_change_nothing(config, tmp_path)
+
+
+WORDS = ("red", "old", "big", "dog", "cat", "tree")
+
+
+def write_texts(folder: Path) -> tuple[Path, Path]:
+    """Write rows whose draft lacks a word that only the source has."""
+    rng, paths = random.Random(1), (folder / "train.tsv", folder / "dev.tsv")
+    for path, count in zip(paths, (60, 12), strict=True):
+        lines = ["number\tsource\tdraft\ttarget\n"]
+        for number in range(count):
+            words = [f"{rng.choice('abc')}", *rng.sample(WORDS, 2)]
+            draft = [*words[:2], "x"]
+            texts = (" ".join(words[1:]), " ".join(draft), " ".join(words))
+            lines.append("\t".join((str(number), *texts)) + "\n")
+        path.write_text("".join(lines))
+    return paths
+
+
+def test_a_dev_set_is_held_out_as_a_table_of_rows(tmp_path: Path) -> None:
+    train, _ = write_texts(tmp_path)
+    config = settings([train], [], "multi-source-nano", [*SMALL, "data.dev_share=0.3"])
+    run(config, tmp_path / "run")
+    header, *rows = (tmp_path / "run" / "dev.tsv").read_text().splitlines()
+    assert header == "source\tdraft\ttarget" and len(rows) > 9
+    assert all(len(row.split("\t")) == 3 for row in rows)
 
 
 def test_tables_objects_and_the_library_give_the_same_outputs(
@@ -237,6 +269,26 @@ def test_combinations_are_compared(tmp_path: Path, attn: Attn) -> None:
     runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
     assert [run["variant"] for run in runs] == ["flat", "hierarchical"]
     assert all(run["dev_bleu"] == run["test_bleu"] > 0 for run in runs)
+
+
+def test_a_frozen_network_of_a_first_model_makes_the_features(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the network of new weights that a run without a first model has."""
+    monkeypatch.setattr(SmallCnn, "load", fill)
+    network = (*PIXELS[::2], "model.image.weights=DEFAULT")
+    first = image_config(tmp_path, *network, "train.seed=5")
+    run(first, tmp_path / "first")
+    monkeypatch.undo()
+    second = replace(first, start_from=str(tmp_path / "first"))
+    images = row_images(RowTraining(second))
+    assert images is not None
+    rows = ["a\tred-left-0.png"]
+    images.add({images.key("red-left-0.png"): "red-left-0.png"}, lambda *_: None)
+    path = f"a\t{tmp_path / 'images' / 'red-left-0.png'}"
+    expected = load_translator(tmp_path / "first").images([path])
+    assert expected is not None
+    torch.testing.assert_close(images.of_rows(rows).float(), expected, atol=1e-3, rtol=1e-3)
 
 
 def test_an_ensemble_reads_rows(of_texts: Path, of_images: Path, attn: Attn) -> None:
