@@ -208,7 +208,9 @@ def attention(
 def read_values(attention: Attention | Heads, memory: Memory, keys: Tensor | None = None) -> Tensor:
     """Return what the weights of each head multiply, (B, H, S, V), in the size of the context."""
     values = attention.prepare(memory, keys).values
-    return values.unsqueeze(1) if values.dim() == 3 else concatenated(values)
+    if isinstance(attention, Attention):
+        return values.unsqueeze(1)
+    return concatenated(repeated(values, attention.count))
 
 
 def concatenated(values: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import check_slots, is_monotonic, with_score
-from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible
+from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible, repeated
 from models.attention.positions import position
 from models.attention.softmax import History
 from models.core.config import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
@@ -136,7 +136,8 @@ class CrossAttention(TransformerHeads):
     def read_values(self, memory: Memory) -> Tensor:
         """Return what each head's weights multiply (B, H, S, D), output map included."""
         each = self.output.weight.unflatten(1, (self.count, -1))  # (D, H, d)
-        return torch.einsum("bhsv,dhv->bhsd", self.prepare(memory).values, each)
+        values = repeated(self.prepare(memory).values, self.count)
+        return torch.einsum("bhsv,dhv->bhsd", values, each)
 
     def forward(
         self,

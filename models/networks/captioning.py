@@ -193,11 +193,12 @@ def check_sentinel(config: ModelConfig) -> None:
     """
     attention = config.attention
     score = find("score", attention.score or RECURRENT_SCORE)
-    by_key = score.uses_keys and not (score.sequential or attention.coverage)
+    by_key = score.uses_keys and not score.sequential
     needed = {
         "model.cell=lstm": config.cell == "lstm",
         "model.attention.heads=1": attention.heads == 1,
         "model.attention.normalise=softmax": not is_monotonic(attention),
+        "model.attention.coverage=false": not attention.coverage,
         "model.attention.score=additive, or another of query and key alone": by_key,
     }
     for setting, is_set in needed.items():

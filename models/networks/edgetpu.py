@@ -61,7 +61,7 @@ def read_layers(path: Path, names: Iterable[str]) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     expected = "weights of mobilenet-edgetpu: mobilenet_edgetpu_uint8.npz, or its folder"
     with (
-        intact(path, expected, "", zipfile.BadZipFile),
+        intact(path, expected, "", zipfile.BadZipFile, NotImplementedError),
         numpy.load(path, allow_pickle=False) as stored,
     ):
         for name in names:

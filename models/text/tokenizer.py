@@ -207,7 +207,9 @@ def own_tokenizer(config: TokenizerConfig) -> Tokenizer:
     controls = control_tokens(config)
     kinds = (config.kind, config.target_kind or config.kind)
     files = zip(map(Path, config.model), kinds, strict=False)
-    return Tokenizer(*(own_model(path, kind, controls) for path, kind in files))
+    models = [own_model(path, kind, controls) for path, kind in files]
+    with intact(", ".join(config.model), "a SentencePiece model, whole", "", RuntimeError):
+        return Tokenizer(*models)
 
 
 def with_new_tokens(tokenizer: Tokenizer, paths: Sequence[str]) -> Tokenizer:

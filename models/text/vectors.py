@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+import zlib
 from collections.abc import Callable, Collection
 from pathlib import Path
 
@@ -22,6 +23,7 @@ Vectors = dict[str, NDArray[np.float32]]
 
 FASTTEXT = 793712314  # the first number of its binary files
 ARGUMENTS = "<12id"  # size, window, epochs, .., minimal and maximal n, .., and a sampling rate
+BROKEN = (struct.error, EOFError, zlib.error, ArithmeticError, LookupError)
 HASH, PRIME = 2166136261, 16777619  # FNV-1a
 
 
@@ -30,7 +32,7 @@ def read_vectors(path: Path, words: Collection[str]) -> Vectors:
 
     Raises InputError for a file of another kind, and DamagedError for one that cannot be read.
     """
-    with intact(path, "word vectors", "", struct.error, EOFError):
+    with intact(path, "word vectors", "", *BROKEN):
         content = path.read_bytes()
         content = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
         if content[:4] == struct.pack("<i", FASTTEXT):

@@ -34,11 +34,6 @@ def test_the_tiny_measurement_prints_every_row(
         assert f"| {name} | {gpu.TINY.timed} | 0.0e+00 | yes |" in rows
 
 
-def test_ctranslate2_without_a_gpu_is_skipped_with_a_reason() -> None:
-    row = gpu.by_ctranslate2("transformer-nano", torch.device("cuda"), 2, gpu.TINY)
-    assert torch.cuda.is_available() or "skipped: it finds no CUDA device" in row
-
-
 def test_the_formula_counts_the_products_of_a_transformer() -> None:
     model = gpu.new_model(gpu.model_config("transformer-nano"), gpu.TINY).eval()
     ids = [[5] * 6 + [gpu.END]] * 3

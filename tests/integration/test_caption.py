@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import signal
 import subprocess
@@ -18,12 +17,10 @@ from attncli.shell import app
 from models import load_captioner
 from models.core.use_config import SearchConfig
 from models.signals.images import open_image
-from tests.fixtures.small import FILES
 
 ROOT = Path(__file__).parents[2]
 SHORT = ["-s", "search.max_caption=7", "--device", "cpu"]
 SEARCH = SearchConfig(max_caption=7)
-TRANSLATOR = FILES / "bundles/transformer"
 
 Run = Callable[..., tuple[str, list[str], int]]
 
@@ -74,17 +71,12 @@ def rows(paths: list[Path], captions: list[str]) -> str:
     return "".join(f"{path}\t{text}\n" for path, text in zip(paths, captions, strict=True))
 
 
-def test_one_image_gives_its_caption_alone(
-    caption: Run, soft_captioner: Path, photos: Path
-) -> None:
-    for path in files(photos):
-        [text] = expected(soft_captioner, [path])
-        assert caption(path) == (f"{text}\n", [all_cut(1)], 0)
-        assert caption("-", stdin=path.read_bytes()) == (f"{text}\n", [all_cut(1)], 0)
-
-
 def test_several_are_rows_in_order_however_they_are_named(
-    caption: Run, soft_captioner: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+    caption: Run,
+    soft_captioner: Path,
+    photos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     paths = files(photos)
     wanted, said = rows(paths, expected(soft_captioner, paths)), [all_cut(5)]
@@ -93,7 +85,12 @@ def test_several_are_rows_in_order_however_they_are_named(
     (photos / ".hidden.png").write_bytes(b"no image")
     for batch in ("1", "2", "32"):
         assert caption(*paths, "-s", f"compute.batch_images={batch}") == (wanted, said, 0)
+    [text] = expected(soft_captioner, paths[:1])
+    assert caption("-", stdin=paths[0].read_bytes()) == (f"{text}\n", [all_cut(1)], 0)
     assert caption("-r", photos) == (wanted, said, 0)
+    output, progress, status = caption("-r", photos, "-o", tmp_path / "captions.tsv")
+    assert (output, status, progress) == ("", 0, ["captioning 100 %  5 images", all_cut(5)])
+    assert (tmp_path / "captions.tsv").read_text() == wanted
     assert caption(photos / "**" / "*.[pjwg]*[!t]") == (wanted, said, 0)
     assert caption(stdin=listed) == (wanted, said, 0)
     assert caption(stdin=listed.replace(b"\n", b"\r\n").removesuffix(b"\r\n")) == (wanted, said, 0)
@@ -138,44 +135,6 @@ def test_a_list_keeps_its_lines(caption: Run, photos: Path) -> None:
     assert (output, status) == ("", 1)
     assert said[0].endswith("say `attn caption -`")
     assert caption() == ("", [], 0)
-
-
-def test_formats_nbest_and_scores(caption: Run, soft_captioner: Path, photos: Path) -> None:
-    paths = files(photos)[:2]
-    captioner = load_captioner(soft_captioner)
-    search = SearchConfig(max_caption=7, nbest=2)
-    images = [open_image(path, least=32) for path in paths]
-    found = [c.hypotheses for c in captioner.caption(images, search=search)]
-
-    def text(hypothesis: object) -> str:
-        return re.sub(r"[\r\n\t]", " ", hypothesis.text)  # type: ignore[attr-defined]
-
-    listed = [(path, h) for path, two in zip(paths, found, strict=True) for h in two]
-    nbest = "".join(f"{path}\t{h.score:.4f}\t{text(h)}\n" for path, h in listed)
-    tsv = "".join(f"{path}\t{text(h)}\t{h.score:.4f}\n" for path, h in listed)
-    assert caption(*paths, "-n", 2)[0] == nbest
-    assert caption(*paths, "-n", 2, "--format", "tsv")[0] == tsv
-    [best, _] = found[0]
-    assert caption(paths[0], "--scores")[0] == f"{best.score:.4f}\t{text(best)}\n"
-    lines = caption(*paths, "nowhere", "-n", 2, "--format", "jsonl")[0].splitlines()
-    first, _, missing = map(json.loads, lines)
-    assert (first["image"], first["caption"]) == (str(paths[0]), best.text)
-    assert (first["read"], "error" in first) == ("soft", False)
-    for shown, h in zip(first["hypotheses"], found[0], strict=True):
-        numbers = pytest.approx((h.score, h.log_prob), abs=1e-3)
-        assert (shown["score"], shown["log_prob"]) == numbers
-        assert (shown["text"], shown["tokens"]) == (h.text, list(h.tokens))
-        assert shown["truncated"] == h.truncated
-    assert (missing["caption"], missing["hypotheses"]) == (None, [])
-    assert missing["error"].startswith("no file nowhere")
-
-
-def test_samples_depend_on_the_seed_and_not_on_the_batch(caption: Run, photos: Path) -> None:
-    paths = files(photos)
-    sampling = ["-s", "search.method=sample", "-s", "search.seed=3"]
-    together = caption(*paths, *sampling)[0]
-    apart = "".join(f"{path}\t{caption(path, *sampling)[0]}" for path in paths)
-    assert together == apart != caption(*paths, *sampling, "-s", "search.seed=4")[0]
 
 
 def test_every_output_of_a_hard_model_says_how_it_was_read(
@@ -231,24 +190,6 @@ def test_images_that_differ_in_their_suffix_have_text_files_of_their_own(
     assert {path.name: path.read_text() for path in folder.glob("*.txt")} == written
 
 
-def test_maps_are_those_of_python(caption: Run, soft_captioner: Path, photos: Path) -> None:
-    path = photos / "a.png"
-    plain = caption(path)[0]
-    for suffix in ("png", "html", "npz"):
-        output, said, status = caption(path, "--picture", photos / f"maps.{suffix}")
-        assert (output, status) == (plain, 0)
-        assert said[0] == all_cut(1)
-        assert [line[:40] for line in said[1:]] == ["attn: the maps hardly differ from word t"]
-    images = [open_image(path, least=32)]
-    [found] = load_captioner(soft_captioner).caption(images, search=SEARCH, attention=True)
-    look = found.attention
-    assert look is not None and look.gates is not None
-    arrays = np.load(photos / "maps.npz")
-    assert tuple(arrays["words"]) == look.words
-    np.testing.assert_allclose(arrays["maps"], look.maps.numpy(), atol=1e-6)
-    np.testing.assert_allclose(arrays["gates"], look.gates.numpy(), atol=1e-6)
-
-
 def test_maps_of_several_images_have_files_of_their_own_or_one_page(
     caption: Run, photos: Path, tmp_path: Path
 ) -> None:
@@ -264,16 +205,6 @@ def test_maps_of_several_images_have_files_of_their_own_or_one_page(
     page = (tmp_path / "all.html").read_text()
     assert page.count("<figure>") == 7 and "no file nowhere.jpg" in page
     assert page.endswith("</html>\n") and caption(*paths, "--format", "html")[0] == page
-
-
-def test_a_file_of_results_is_whole_and_progress_is_said(
-    caption: Run, photos: Path, tmp_path: Path
-) -> None:
-    target = tmp_path / "captions.tsv"
-    plain = caption("-r", photos)[0]
-    output, said, status = caption("-r", photos, "-o", target)
-    assert (output, said, status) == ("", ["captioning 100 %  5 images", all_cut(5)], 0)
-    assert target.read_text() == plain
 
 
 # a live program with both ends open

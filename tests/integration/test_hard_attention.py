@@ -134,35 +134,28 @@ def test_only_hard_models_offer_read_modes(ask: Ask) -> None:
     assert refused.status_code == 400 and "argmax, sample or expected" in refused.json()["error"]
 
 
-def test_scores_say_how_the_memory_was_read(hard_bundle: Path, tmp_path: Path, attn: Attn) -> None:
-    test = tmp_path / "test.tsv"
-    test.write_text(f"{TEXT}\t{GERMAN}\n", "utf-8")
-    task = ("evaluate", "-m", hard_bundle, test)
-    out = attn(*task, "-s", "attention.read_decode=expected").out
-    assert "bundle: hard attention, read by expected" in out
-    assert json.loads(attn(*task, "--json").out)["systems"][0]["read"] == "hard argmax"
-
-
-def test_alignments_say_how_the_memory_was_read(
-    hard_bundle: Path, tmp_path: Path, attn: Attn
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("translate -i x.en", "evaluate x.en x.de", "evaluate x.en x.de --json"),
+        *("align x.en x.de", "evaluate alignments --gold gold --gold-index 0 x.en x.de"),
+    ],
+)
+def test_every_command_says_how_the_memory_was_read(
+    words: str,
+    hard_bundle: Path,
+    tiny_bundle: Path,
+    tmp_path: Path,
+    attn: Attn,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    files = tmp_path / "a.en", tmp_path / "a.de"
-    for file, text in zip(files, (TEXT, GERMAN), strict=True):
-        file.write_text(f"{text}\n", "utf-8")
-    task = ("align", "-m", hard_bundle, *files)
-    links, err = attn(*task)
-    assert "hard attention, read by argmax" in err
-    err = attn(*task, "-s", "attention.read_decode=expected").err
-    assert "hard attention, read by expected" in err
-    (tmp_path / "gold").write_text(links, "utf-8")
-    score = ("evaluate", "alignments", "--gold", tmp_path / "gold", "--gold-index", "0", *files)
-    table, err = attn(*score, "-m", hard_bundle, "--json")
-    assert "hard attention, read by argmax" in err
-    assert json.loads(table)["systems"][0]["scores"]["AER"]["score"] == 0
-
-
-def test_a_soft_model_has_no_choice_and_says_nothing(tiny_bundle: Path, attn: Attn) -> None:
-    task = ("translate", "-m", tiny_bundle, TEXT)
-    out, err = attn(*task, "--format", "jsonl")
-    assert "read" not in json.loads(out) and "hard" not in err
-    assert "not hard" in attn(*task, "-s", "attention.read_decode=sample", status=1).err
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("x.en", TEXT), ("x.de", GERMAN), ("gold", "0-0 1-1")):
+        Path(name).write_text(f"{text}\n", "utf-8")
+    command = words.split()
+    for mode in ("", "argmax", "expected"):
+        choice = ("-s", f"attention.read_decode={mode}") if mode else ()
+        found = "".join(attn(*command, "-m", hard_bundle, *choice))
+        assert f"hard {mode or 'argmax'}" in found.replace("attention, read by ", "")
+    assert "hard" not in "".join(attn(*command, "-m", tiny_bundle))
+    assert "not hard" in attn(*command, "-m", tiny_bundle, *choice, status=1).err

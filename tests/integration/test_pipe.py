@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import json
 import os
 import signal
@@ -125,14 +124,6 @@ def test_a_line_of_100_000_characters_is_split_copied_or_refused_never_cut() -> 
     assert len(said.splitlines()) == 2
 
 
-def test_a_compressed_file_is_read_as_it_is_in_training(tmp_path: Path) -> None:
-    path = tmp_path / "lines.gz"
-    path.write_bytes(gzip.compress(b"a\n\n600\nb" * 1000))
-    expected = b"A\n\n600\nB" * 1000 + b"\n"
-    assert translate(b"", "-i", str(path)) == (expected, "", 0)
-    assert translate(path.read_bytes()) == (expected, "", 0)
-
-
 def test_endless_input_and_a_reader_that_leaves() -> None:
     ended = shell("yes | $0 | head -1; echo ${PIPESTATUS[1]}")
     assert (ended.stdout, ended.stderr) == (b"Y\n0\n", b"")
@@ -240,23 +231,6 @@ def test_an_interrupted_run_leaves_the_old_file_and_nohup_ignores_sighup(
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [left]
 
 
-@pytest.mark.parametrize(
-    "options, expected",
-    [
-        (["-i", "nowhere/in"], "attn: cannot read nowhere/in: No such file or directory\n"),
-        (
-            ["-i", "."],
-            "attn: cannot read .: Is a directory; "
-            "`attn bulk FOLDER OUT -- translate` reads folders of text; "
-            "a document: -i FILE -o FILE\n",
-        ),
-        (["-o", "nowhere/out"], "attn: cannot write nowhere/out: no folder nowhere\n"),
-    ],
-)
-def test_unusable_files_are_one_line(options: list[str], expected: str) -> None:
-    assert translate(b"a\n", *options) == (b"", expected, 1)
-
-
 def test_formats() -> None:
     data = b"a b\n\n\xff\r\n"
     assert translate(data, "--scores")[0] == b"-0.5000\tA B\n\t\n\t\r\n"
@@ -271,24 +245,6 @@ def test_formats() -> None:
     ]
     assert [hypothesis["text"] for hypothesis in empty["hypotheses"]] == [""]
     assert faulty["hypotheses"] == [] and faulty["error"].startswith("line 3 is not valid UTF-8")
-
-
-def test_a_real_model_answers_as_in_python_and_imports_nothing_idle(tiny_bundle: Path) -> None:
-    from models import load_translator
-
-    texts = ["The old dog sees a small house.", "A man sleeps.", "The old dog sees a small house."]
-    expected = [result.text for result in load_translator(tiny_bundle).translate(texts)]
-    code = "import sys; from attncli.shell.app import run; run(sys.argv[1:]);"
-    code += "print({'rich', 'sacrebleu', 'matplotlib', 'pygments'} & set(sys.modules))"
-    ended = subprocess.run(
-        [sys.executable, "-c", code, "translate", "-m", str(tiny_bundle), "--device", "cpu"],
-        input="\n".join(texts),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stdout.split("\n") == [*expected, "set()", ""]
-    assert ended.stderr == ""
 
 
 def test_messages_that_nobody_receives_do_not_end_the_work() -> None:

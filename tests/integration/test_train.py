@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import shlex
 import signal
 import time
@@ -133,54 +132,3 @@ def test_a_run_in_plain_lines_and_again(texts: Texts, tmp_path: Path, attn: Attn
     assert lines[-1].endswith(f" | attn translate -m '{tmp_path}/a run'")
     assert out == "" and "\r" not in err and "\x1b" not in err
     assert attn(*command).err.startswith("finished before, after 14 updates; kept")
-
-
-@pytest.mark.parametrize(
-    "more, status, expected",
-    [
-        (["-s", "train.ephocs=1"], 1, "did you mean epochs"),
-        (["-s", "data.max_length=1"], 1, "no usable pair"),
-        (
-            ["-s", "tokenizer.size=10"],
-            1,
-            "10 tokens for a text with more characters; expected at least 262 tokens",
-        ),
-        (["-p", "transformer-tony"], 1, "transformer-tiny"),
-        (["-s", "model.heads=3"], 1, "heads"),
-        (["no such file"], 1, "cannot read"),
-        (["a", "b", "c"], 1, "--dev"),
-        (["--dev", "c", "d"], 2, "training files come first"),
-        (["--device", "tpu"], 2, "--device"),
-    ],
-)
-def test_mistakes_are_one_line(
-    more: list[str], status: int, expected: str, texts: Texts, tmp_path: Path, attn: Attn
-) -> None:
-    given = more[0] in ("-s", "-p", "--device")
-    files = [str(texts.train), "--dev", str(texts.dev)] if given else []
-    out, err = attn("train", "-o", tmp_path / "run", *more, *files, status=status)
-    steps = ("reading", "learning the vocabulary")
-    said = [line for line in err.splitlines() if line not in steps]
-    said = [line for line in said if not line.startswith("tokenising")]
-    assert out == "" and expected in said[-1]
-    assert status == 2 or len(said) == 1
-
-
-def test_a_dry_run_prints_and_writes_nothing(texts: Texts, tmp_path: Path, attn: Attn) -> None:
-    command = arguments(texts, tmp_path / "run", "--dry-run")
-    shown = dict(line.split("  ", 1) for line in attn(*command).out.splitlines())
-    assert list(shown) == [
-        "parameters",
-        "vocabulary",
-        "sentence pairs",
-        "an epoch",
-        "recipe",
-        "time",
-    ]
-    assert re.fullmatch(
-        r"up to about \d+ seconds? on this machine: \d+ updates, \d+ evaluations",
-        shown["time"].strip(),
-    )
-    assert shown["vocabulary"].strip() == "330 joint tokens"
-    assert shown["sentence pairs"].strip() == "60 (0 excluded), 12 for dev"
-    assert not (tmp_path / "run").exists()

@@ -19,7 +19,7 @@ from models.attention.softmax import History
 from models.core.config import AttentionConfig, ModelConfig, SelfAttentionConfig
 from models.core.errors import ModelError
 from models.core.registry import find, names
-from models.core.settings import fields_of
+from models.core.settings import fields_of, limits_of
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
@@ -33,6 +33,7 @@ CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
 SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
 FAMILIES = ("rnnsearch-nano", "luong-nano")
 TRANSFORMER = "transformer-nano"
+READ_MODES = limits_of(AttentionConfig, "read_decode").choices
 Vector = list[float]
 M = TypeVar("M", bound=nn.Module)
 
@@ -50,8 +51,9 @@ each_kind = pytest.mark.parametrize(
 def combinations(score: str, window: str, preset: str = "") -> Iterator[AttentionConfig]:
     """Three normalisers with a score and a window, by turns with each read and number of heads.
 
-    So each score meets each normaliser with each read, in some window. Every third one has a null
-    slot, every third one head of keys and values for both heads.
+    So each score meets each normaliser with each read, in some window, and hard attention reads by
+    argmax or samples. Every third one has a null slot, every third one head of keys and values for
+    both heads.
     """
     turn = names("score").index(score) + names("window").index(window)
     normalisers = names("normalise")
@@ -68,6 +70,7 @@ def combinations(score: str, window: str, preset: str = "") -> Iterator[Attentio
             window=window,
             normalise=normalise,
             read=read,
+            read_decode=READ_MODES[number // 2 % 2],
             heads=heads,
             kv_heads=1 if number % 3 == 2 else 0,
             null_slot=number % 3 == 1 and not moves,

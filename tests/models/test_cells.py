@@ -3,83 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import math
 from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from models.attention.layers import Bridge, Embedding, GruCell, LstmCell, Recurrence, positions
+from models.attention.layers import Bridge, Embedding, GruCell, LstmCell
 from models.core.config import ModelConfig
-from models.core.registry import names
-from models.core.settings import merged
 from models.core.types import VocabularySizes
-from models.networks.bundle import build
 from models.networks.recurrent_encoder import PaddedGru, PaddedLstm, RnnEncoder
 from models.networks.text_families import Luong, RnnSearch
-from models.storage.presets import model_config
-from tests.models.mechanisms import EQUAL_SIZES
 from tests.models.small import pairs, small_config, sources
+from tests.models.test_captioning import step
 
 SMALL = ModelConfig(embedding=5, hidden=4, encoder_layers=2, decoder_layers=3, dropout=0.0)
 
 
-def copied(theirs: nn.Module, ours: GruCell | LstmCell) -> nn.Module:
-    """PyTorch's cell with our recurrent weights, whose inputs are the gates themselves."""
-    gates = ours.recurrent.out_features
-    theirs.load_state_dict(
-        {
-            "weight_ih": torch.eye(gates),
-            "bias_ih": torch.zeros(gates),
-            "weight_hh": ours.recurrent.weight,
-            "bias_hh": ours.recurrent.bias,
-        }
-    )
-    return theirs
-
-
 def test_the_gru_is_pytorchs() -> None:
     torch.manual_seed(1)
-    cell, x, state = GruCell(4), torch.randn(3, 12), torch.randn(3, 4)
-    theirs = copied(nn.GRUCell(12, 4), cell)
+    cell, x, state, theirs = GruCell(4), torch.randn(3, 12), torch.randn(3, 4), nn.GRUCell(12, 4)
+    given = {"weight_ih": torch.eye(12), "bias_ih": torch.zeros(12)}  # the gates themselves
+    own = cell.recurrent
+    theirs.load_state_dict({**given, "weight_hh": own.weight, "bias_hh": own.bias})
     torch.testing.assert_close(cell(x, state[:, None])[:, 0], theirs(x, state))
 
 
 def test_the_lstm_is_pytorchs_with_the_gates_reordered() -> None:
     torch.manual_seed(1)
-    cell, x, hidden, memory = LstmCell(4), torch.randn(3, 16), torch.randn(3, 4), torch.randn(3, 4)
-    after = cell(x, torch.stack([hidden, memory], 1))
-    order = torch.tensor([1, 0, 3, 2])  # PyTorch: write, forget, new, show
-
-    def reordered(parameter: Tensor) -> Tensor:
-        return parameter.view(4, 4, -1)[order].flatten(0, 1).squeeze(-1)
-
-    theirs = nn.LSTMCell(16, 4)
-    theirs.load_state_dict(
-        {
-            "weight_ih": torch.eye(16),
-            "bias_ih": torch.zeros(16),
-            "weight_hh": reordered(cell.recurrent.weight),
-            "bias_hh": reordered(cell.recurrent.bias),
-        }
-    )
-    theirs_after = theirs(x.view(3, 4, 4)[:, order].flatten(1), (hidden, memory))
-    torch.testing.assert_close(after, torch.stack(theirs_after, 1))
-
-
-@pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_a_stack_hands_each_layers_output_to_the_next(cell: str) -> None:
-    torch.manual_seed(1)
-    stack = Recurrence(dataclasses.replace(SMALL, cell=cell)).eval()
-    state = torch.randn(2, *stack.state_shape)
-    gates = torch.randn(2, stack.gate_size)
-    after = stack(gates, state)
-    for layer, one in enumerate(stack.cells):
-        x = gates if layer == 0 else stack.inputs[layer - 1](after[:, layer - 1, 0])
-        torch.testing.assert_close(after[:, layer], one(x, state[:, layer]))
+    cell, x, state = LstmCell(4), torch.randn(3, 16), torch.randn(3, 2, 4)
+    torch.testing.assert_close(cell(x, state), step(cell, x, state))
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
@@ -126,30 +80,6 @@ def test_luong_feeds_its_attentional_vector_to_the_next_step_if_asked() -> None:
     with torch.no_grad():
         fed.zero_()
     torch.testing.assert_close(feeding.teacher_force(batch).features, other)
-
-
-@pytest.mark.parametrize("size", [8, 9])
-def test_positions_are_sines_then_cosines(size: int) -> None:
-    code, half = positions(3, 4, size, torch.device("cpu")), size // 2
-    assert code.shape == (4, size)
-    for t, i in itertools.product(range(4), range(half)):
-        angle = (3 + t) / 10000 ** (i / (half - 1))
-        assert float(code[t, i]) == pytest.approx(math.sin(angle), abs=1e-5)
-        assert float(code[t, half + i]) == pytest.approx(math.cos(angle), abs=1e-5)
-    assert (code[:, 2 * half :] == 0).all()
-
-
-@pytest.mark.parametrize("preset", ["rnnsearch-nano", "luong-nano"])
-@pytest.mark.parametrize("score", names("score"))
-@pytest.mark.parametrize("cell", ["gru", "lstm"])
-def test_every_score_works_on_every_recurrent_preset(preset: str, score: str, cell: str) -> None:
-    values = {"attention": {"score": score}, "cell": cell}
-    config = merged(model_config(preset), values, where="model")
-    with torch.device("meta"):
-        model = build(config, VocabularySizes(30, 30, True))
-    half = score in EQUAL_SIZES
-    assert config.bidirectional and model.encoder.hidden == config.hidden // (2 if half else 1)
-    assert model.encoder.value_size == config.hidden * (1 if half else 2)
 
 
 @pytest.mark.parametrize("bidirectional", [False, True])

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from models.core.config import ImageConfig, ModelConfig
-from models.core.types import Batch, Memory, TokenMemory, VocabularySizes
+from models.core.types import Batch, TokenMemory, VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.captioner import Captioner
 from models.networks.bundle import Bundle, build, read, save
@@ -26,7 +26,6 @@ from models.signals.imagenet import (
     nouns,
     padded,
     swap_nouns,
-    with_swaps,
 )
 from models.text.tokenizer import END, PAD, START, Tokenizer
 from tests.models.contracts import check_alone, check_steps
@@ -121,26 +120,6 @@ def test_a_token_is_copied_at_most_once() -> None:
     other = memory.tokens.ids[:, 1:2].where(memory.tokens.mask[:, 1:2], ids[:, :1])
     differs = (other != ids[:, :1]).expand_as(ids)
     assert differs.any() and (forced.copying.of(other.expand_as(ids))[differs] > 0).all()
-
-
-def test_gradients_reach_the_reader_but_not_the_classifier() -> None:
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        made = build(config(), VocabularySizes(0, VOCABULARY, False))
-    made.load_state_dict(model().state_dict())
-    given = batch()
-    made.log_probs(made.teacher_force(given)).sum().backward()
-    found = {name for name, p in made.named_parameters() if p.grad is not None}
-    assert {name for name, _ in made.named_parameters() if name.startswith("reader.")} <= found
-    assert not any(name.startswith("encoder.") for name in found)
-
-
-def test_every_label_has_at_most_one_noun() -> None:
-    listed = [label for noun in nouns() for label in noun.labels]
-    assert len(set(listed)) == len(listed) > 800
-    assert all(0 < label < LABELS for label in listed)
-    by_label = {label: noun.text for noun in nouns() for label in noun.labels}
-    assert (by_label[340], by_label[968], by_label[286]) == ("horse", "cup of coffee", "cat")
 
 
 def test_a_bundle_keeps_labels_and_their_nouns(tmp_path: Path, tiny_tokenizer: Tokenizer) -> None:
@@ -241,20 +220,3 @@ def test_other_captions_stay(caption: list[int], share: float, labels: ImageLabe
     assert torch.equal(batch.target_out, given.target_out)
     assert torch.equal(batch.target_in, given.target_in)
     assert torch.equal(found.ids, memory(1).ids) and torch.equal(found.before, memory(1).before)
-
-
-def test_a_model_without_labels_keeps_its_captions(labels: ImageLabels) -> None:
-    """A batch and its memory change together, and only if the encoder has labels."""
-    batch = captions([ARTICLE, *tokens(DOG), END])
-    image = Memory(batch.source, batch.source_mask, tokens=memory(1))
-    model = torch.nn.Module()
-    model.encoder = torch.nn.Module()
-    assert with_swaps(model, batch, image, 1.0) == (batch, image)
-    model.encoder.labels = labels
-    assert with_swaps(model, batch, image, 0.0) == (batch, image)
-    torch.manual_seed(1)
-    swapped, changed = with_swaps(model, batch, image, 1.0)
-    torch.manual_seed(1)
-    expected, label_tokens = swap_nouns(batch, memory(1), labels, 1.0)
-    assert real(swapped.target_out[0]) == real(expected.target_out[0]) != real(batch.target_out[0])
-    assert changed.tokens is not None and changed.tokens.ids.equal(label_tokens.ids)

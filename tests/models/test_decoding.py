@@ -22,6 +22,7 @@ from models.search.beam import search
 from models.search.hypotheses import Finished
 from models.text.tokenizer import PAD
 from tests.models.contracts import CLOSE, alone, check, close
+from tests.models.inference.search.test_beam import agree
 from tests.models.small import (
     CLASSIFIERS,
     FIRST_WORD,
@@ -123,12 +124,6 @@ def found_in(model: EncoderDecoder, batch: Batch, config: SearchConfig) -> list[
     lengths = batch.source_mask.sum(1).tolist()
     limits = [min(2 * n + 3, MOST_TOKENS) for n in lengths]  # sound has many frames
     return search(model, memory, limits, [str(n) for n in lengths], config)
-
-
-def agree(one: list[Finished], other: list[Finished]) -> None:
-    assert [found.ids for found in one] == [found.ids for found in other]
-    for a, b in zip(one, other, strict=True):
-        assert a[1:] == pytest.approx(b[1:], abs=1e-4)
 
 
 @every_preset

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import distributed
-from torch.nn.parallel import DistributedDataParallel
 
 from models.alignment import token_attention
 from models.core.types import Batch
@@ -41,25 +39,6 @@ def test_a_compiled_model_gives_the_same() -> None:
     model, batch = small_model("transformer-nano"), batch_of("transformer-nano")
     compiled = torch.compile(model, backend="eager")
     torch.testing.assert_close(compiled(batch), model(batch))
-
-
-def test_distributed_data_parallel_gives_the_same_gradients(tmp_path: Path) -> None:
-    import copy
-
-    batch = batch_of("transformer-nano")
-    model = copy.deepcopy(small_model("transformer-nano"))
-    model(batch)[batch.target_mask].sum().backward()
-    expected = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
-    other = copy.deepcopy(small_model("transformer-nano"))
-    store = f"file://{tmp_path / 'store'}"
-    distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
-    try:
-        DistributedDataParallel(other)(batch)[batch.target_mask].sum().backward()
-    finally:
-        distributed.destroy_process_group()
-    for name, parameter in other.named_parameters():
-        if name in expected:
-            torch.testing.assert_close(parameter.grad, expected[name], rtol=1e-4, atol=1e-4)
 
 
 def test_every_head_of_a_batch_in_one_call(tiny_translator: Translator) -> None:

@@ -18,12 +18,10 @@ from models.networks.decoder import DecoderOutput
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.losses import sequence_loss
 from models.networks.readers import CopyNet, Pointer
-from models.text.tokenizer import PAD
 from tests.models.mechanisms import BATCH as RANDOM
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER
 from tests.models.small import add_noise, small_config
 
-CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 BATCH = RANDOM._replace(  # half of the tokens that are read are copies
     target_in=torch.cat([RANDOM.target_in[:, :3], RANDOM.source[:, :3]], 1)
 )
@@ -116,19 +114,3 @@ def test_the_loss_is_the_negative_logarithm_and_reaches_the_reader(preset: str, 
     assert made.reader is not None
     for name, parameter in made.reader.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
-
-
-@every_preset
-@pytest.mark.parametrize(
-    ("kind", "closed"), [("pointer", "reader.gate.bias"), ("copynet", "output.bias")]
-)
-@torch.no_grad()
-def test_a_closed_generator_outputs_source_tokens_alone(
-    preset: str, kind: str, closed: str
-) -> None:
-    attention = AttentionConfig(null_slot=kind == "copynet")
-    made = build(replace(config(preset, kind), attention=attention), SIZES).eval()
-    made.get_parameter(closed).fill_(-50.0)
-    shares = made.log_probs(made.teacher_force(BATCH)).exp()  # (B, T, Y)
-    for row, found in zip(BATCH.source.tolist(), shares, strict=True):
-        torch.testing.assert_close(found[:, sorted({*row} - {PAD})].sum(-1), torch.ones(6))

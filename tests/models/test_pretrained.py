@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from attncli.jobs.installed import verify
-from models import load_translator
 from models.storage.archive import read_card, read_facts
 from models.storage.installed import BOX, Installed, Place, is_bundle
 
@@ -31,9 +30,3 @@ def test_a_shipped_model_is_whole_and_described(model: Installed) -> None:
 def test_shipped_models_are_small() -> None:
     files = [path for path in Path(BOX).rglob("*") if path.is_file()]
     assert 0 < sum(path.stat().st_size for path in files) <= MOST_BYTES
-
-
-def test_the_grammar_model_translates() -> None:
-    texts = ["The old dog sees a small house.", "the old dog sees a small house"]
-    found = [result.text for result in load_translator(BOX / "grammar-en-de").translate(texts)]
-    assert found[0] == "Der alte Hund sieht ein kleines Haus."

@@ -53,17 +53,6 @@ def batch_of(inputs: tuple[str, ...], numbers: range = range(3)) -> Batch:
     return batch
 
 
-def test_end_marks_divide_a_source_into_texts() -> None:
-    source, mask, *_ = batch_of(TEXTS)
-    parts = model_of("flat").encode(source, mask).part
-    assert parts is not None
-    assert [parts[n][mask[n]].tolist() for n in range(3)] == [
-        [0, 0, 0, 1, 1],
-        [0, 0, 1, 1, 1, 1, 1],
-        [0, 0, 0, 0, 1, 1, 1],
-    ]
-
-
 @each_preset
 @torch.no_grad()
 def test_each_text_is_encoded_by_its_own_encoder_alone(preset: str) -> None:

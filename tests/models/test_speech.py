@@ -7,11 +7,9 @@ import dataclasses
 import pytest
 import torch
 
-from models.core.config import AttentionLossConfig
 from models.core.registry import names
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
-from models.networks.losses import AttentionLoss
 from models.networks.sound_encoder import side_by_side
 from tests.models.contracts import check_steps
 from tests.models.mechanisms import combinations
@@ -54,15 +52,3 @@ def test_slots_are_as_many_as_the_encoder_says(preset: str) -> None:
         source = torch.randn(1, frames, model.config.audio.bands)
         memory = model.encode(source, torch.ones(1, frames, dtype=torch.bool))
         assert memory.mask.shape[1] == model.encoder.slots(frames)  # type: ignore[operator]
-
-
-def test_a_coverage_penalty_counts_slots_not_frames() -> None:
-    model = small_model(PRESET)
-    memory = model.encode_batch(BATCH)
-    forced = model.teacher_force(BATCH, memory=memory, want_weights=True)
-    assert forced.weights is not None
-    loss = AttentionLoss(AttentionLossConfig(coverage="doubly_stochastic"), model)
-    batch = BATCH._replace(memory_mask=memory.mask)
-    real = (forced.weights * BATCH.target_mask[..., None]).sum(1)
-    expected = ((1 - real) * memory.mask).square().sum()
-    torch.testing.assert_close(loss.on_weights(forced.weights, batch), expected)

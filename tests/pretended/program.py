@@ -1,7 +1,7 @@
 """Train, evaluate, save, resume and use a model of every family on the pretended GPU.
 
 A family, a score or a pooling that is added to the registry is covered by it; a kind of input once
-its data are in `config_of`.
+its data are in KINDS.
 python -m tests.pretended.program FOLDER
 """
 
@@ -19,10 +19,8 @@ pretend()  # before modules of attn keep functions of torch
 
 import torch  # noqa: E402
 
-from attncli.data import tones  # noqa: E402
 from attncli.jobs.train import train  # noqa: E402
 from attncli.training import saving  # noqa: E402
-from attncli.training.command_line import settings  # noqa: E402
 from attncli.training.interfaces import Interrupted  # noqa: E402
 from attncli.training.settings.config import RunConfig  # noqa: E402
 from models import load  # noqa: E402
@@ -32,16 +30,16 @@ from models.core.types import Batch  # noqa: E402
 from models.core.use_config import SearchConfig  # noqa: E402
 from models.networks.losses import sequence_loss  # noqa: E402
 from models.storage.presets import PRESETS, model_config  # noqa: E402
-from tests.attncli.labels import write_toy  # noqa: E402
-from tests.attncli.training.small import TINY, after, write_texts  # noqa: E402
-from tests.attncli.training.small_captions import write_images  # noqa: E402
+from tests.attncli.training import kinds  # noqa: E402
+from tests.attncli.training.small import after  # noqa: E402
 from tests.models.small import small_config  # noqa: E402
-from tests.pretended import KINDS  # noqa: E402
 
-SIZES = (
-    *(setting for setting in TINY if "steps" not in setting and "evaluate" not in setting),
-    *("train.steps=2", "train.evaluate_every=2", "train.precision=fp32"),
-    "train.average=0",
+KINDS = {
+    **{"text": kinds.of_pairs, "rows": kinds.of_rows, "image": kinds.of_captions},
+    **{"labelled_text": kinds.of_labels, "audio": kinds.of_recordings},
+}
+SHORT = (
+    *("train.steps=2", "train.evaluate_every=2", "train.precision=fp32", "train.average=0"),
     *("search.method=greedy", "search.max_extra=2", "search.max_ratio=0.2", "train.metric=auto"),
     "search.max_caption=3",
 )
@@ -63,36 +61,13 @@ def shorten(path: Path, lines: int) -> None:
 
 def config_of(family: str, folder: Path) -> RunConfig:
     """Return the settings of a run of two updates, by the kind of input of a family."""
-    preset, source = smallest(family), source_name(family)
-    if source == "image":
-        images = write_images(folder)
-        shorten(images.train, 6)
-        shorten(images.dev, 2)
-        inputs = {"images": images.images, "captions": images.train, "dev_captions": images.dev}
-        return settings([], [], preset, [*SIZES, *IMAGES], inputs=inputs)
-    if source == "labelled_text":
-        table = write_toy(folder / "labels.tsv", 20)
-        sizes = [one for one in SIZES if not one.startswith(("search", "model.decoder"))]
-        return settings([], [], preset, sizes, inputs={"labels": table})
-    if source == "audio":
-        melodies = tones.split(6, 2, 0, seed=1)
-        for part, found in (("train", melodies.train), ("dev", melodies.dev)):
-            for number, each in enumerate(found):
-                (folder / f"{part}{number}.wav").write_bytes(each.wav)
-            spoken = [f"{part}{number}.wav\t{each.text}\n" for number, each in enumerate(found)]
-            (folder / f"{part}.tsv").write_text("".join(spoken))
-        tables = {"transcripts": folder / "train.tsv", "dev_transcripts": folder / "dev.tsv"}
-        return settings([], [], preset, [*SIZES], inputs={"audio": folder, **tables})
-    texts = write_texts(folder, train=8, dev=2)
-    for path in texts:
-        shorten(path, 8)
-    if source == "rows":
-        for path in texts:
-            rows = [line.split("\t") for line in path.read_text().splitlines()]
-            lines = ["source\tdraft\ttarget", *(f"{a}\t{b}\t{b}" for a, b in rows)]
-            path.write_text("\n".join(lines) + "\n")
-    inputs_of_rows = ["model.inputs=source,draft"] if source == "rows" else []
-    return settings([texts.train], [texts.dev], preset, [*SIZES, *inputs_of_rows])
+    source = source_name(family)
+    short = [one for one in SHORT if source != "labelled_text" or not one.startswith("search")]
+    changes = [*short, *(IMAGES if source == "image" else ())]
+    config = KINDS[source](folder, *changes, preset=smallest(family))
+    for path in folder.rglob("*.tsv"):
+        shorten(path, 20 if source == "labelled_text" else 8)
+    return config
 
 
 def use(folder: Path) -> None:

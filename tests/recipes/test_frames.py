@@ -17,15 +17,3 @@ def test_frames_have_the_same_slots_in_four_languages(path: Path) -> None:
         slots = [sorted(re.findall(r"\{(\w+)", column)) for column in columns]
         assert len(columns) == 4 and all(columns), number
         assert slots == [sorted({*slots[0]})] * 4, number
-
-
-def test_a_filled_frame_has_the_numbers_of_each_language() -> None:
-    frames = pytest.importorskip("everyday_frames", reason="needs num2words and Babel")
-    assert frames.words(21, "es") == "veintiún" and frames.words(200, "es", "f") == "doscientas"
-    assert frames.words(81, "fr", "f") == "quatre-vingt-une"
-    assert frames.time_in_words(3, 30) == (
-        "half past three",
-        "halb vier",
-        "trois heures et demie",
-        "las tres y media",
-    )

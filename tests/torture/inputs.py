@@ -6,7 +6,10 @@ import gzip
 import io
 import json
 import lzma
+import shutil
 import tarfile
+import tempfile
+import wave
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,9 +24,27 @@ from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.captions import read_captions
 from attncli.data.lines import open_text
 from attncli.data.named_files import open_images
+from attncli.training.settings.config import read_run_config
+from attncli.training.settings.toml import from_toml
+from models.alignment.hmm import trained
 from models.core.errors import ModelError
+from models.core.use_config import TokenizerConfig
+from models.networks.edgetpu import MobileNetEdgeTpu
 from models.signals.images import open_image
+from models.signals.recordings import read_sound
+from models.storage.installed import BOX
+from models.storage.settings import STATISTICAL
+from models.storage.statistical import read_statistical, write_statistical
+from models.text.own_vocabulary import own_kind
+from models.text.tokenizer import LABELS, own_tokenizer, read_tokenizer
+from models.text.vectors import read_vectors
+from tests.models.encoders.test_edgetpu import EDGETPU, TINY, quantised
+from tests.models.text.test_own_vocabulary import LISTS
+from tests.models.text.test_vectors import FORMATS, fasttext
 from tests.torture.mutate import mutate_json
+
+GRAMMAR = BOX / "grammar-en-de"
+TOKENIZER, WEIGHTS = "tokenizer.model", "weights.npz"
 
 
 class Kind(NamedTuple):
@@ -43,6 +64,21 @@ def kinds() -> Iterator[Kind]:
     lengths = [(2, 2), (1, 1)]
     yield Kind("alignments", _alignments(), lambda path: read_external_alignments(path, lengths))
     yield Kind("files of captions", _captions(), lambda path: read_captions(path))
+    yield Kind("settings", [b'preset = "demo"\n[train]\nlr = 0.1\n'], _read_settings)
+    vectors = [make() for make in (*FORMATS.values(), fasttext)]
+    yield Kind("word vectors", vectors, lambda path: read_vectors(path, ["dog"]))
+    tokens = (GRAMMAR / TOKENIZER).read_bytes()
+    vocabularies = [*map(str.encode, LISTS.values()), tokens]
+    yield Kind("vocabularies", vocabularies, _read_vocabulary)
+    yield Kind("labels", [b"animal\ncolour\n"], _read_beside(read_tokenizer, LABELS))
+    aligner = trained([("a dog", "ein Hund"), ("the dog", "der Hund")]).tables()
+    tables = _written(lambda folder: write_statistical(aligner, folder), STATISTICAL)
+    yield Kind("aligners", [tables], _read_beside(read_statistical, STATISTICAL))
+    network = MobileNetEdgeTpu(EDGETPU, TINY)
+    weights = _written(lambda folder: quantised(network, folder), WEIGHTS)
+    load = _read_beside(lambda folder: network.load(str(folder)), WEIGHTS)
+    yield Kind("weights of an image network", [weights], load)
+    yield Kind("recordings", _recordings(), lambda path: read_sound(path, 16_000))
 
 
 def _images() -> list[bytes]:
@@ -91,6 +127,42 @@ def _captions() -> list[bytes]:
     odd = [mutate_json(random.choice([coco, karpathy]), random) for _ in range(50)]
     tables = [b"a.jpg#0\tA dog.\n", b'image,caption\na.jpg,"A dog."\n', b"a.jpg\tA dog.\n"]
     return [*tables, *(json.dumps(value).encode() for value in (coco, karpathy, *odd))]
+
+
+def _recordings() -> list[bytes]:
+    stream = io.BytesIO()
+    with wave.open(stream, "wb") as file:
+        file.setparams((1, 2, 16_000, 0, "NONE", ""))
+        file.writeframes(Random("sound").randbytes(3200))
+    return [stream.getvalue()]
+
+
+def _written(write: Callable[[Path], object], name: str) -> bytes:
+    """Return what a function writes into the file of a folder."""
+    with tempfile.TemporaryDirectory() as place:
+        write(Path(place))
+        return Path(place, name).read_bytes()
+
+
+def _read_beside(read: Callable[[Path], object], name: str) -> Callable[[Path], None]:
+    """Return a function that reads a file as that of this name in a folder with a tokenizer."""
+
+    def in_folder(path: Path) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            Path(place, TOKENIZER).symlink_to(GRAMMAR / TOKENIZER)
+            shutil.copy(path, Path(place, name))
+            read(Path(place))
+
+    return in_folder
+
+
+def _read_settings(path: Path) -> None:
+    read_run_config(from_toml(path.read_text("utf-8", "surrogateescape"), "run.toml"))
+
+
+def _read_vocabulary(path: Path) -> None:
+    kind = own_kind(path, TokenizerConfig.kind)
+    own_tokenizer(TokenizerConfig(kind=kind, model=(str(path),)))
 
 
 def _read_lines(path: Path) -> None:

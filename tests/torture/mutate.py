@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -48,3 +50,13 @@ def mutate_json(value: Any, random: Random) -> Any:
     if isinstance(value, int) and random.random() < 0.5:
         return random.choice([value * 10, value + 1, value - 1, -value, value * 10**6])
     return random.choice(VALUES)
+
+
+def damage(path: Path, random: Random) -> None:
+    """Change bytes of the first 64 KiB of a file, or values of JSON."""
+    content = path.read_bytes()
+    if path.suffix == ".json" and random.random() < 0.9:
+        content = json.dumps(mutate_json(json.loads(content), random)).encode()
+    else:
+        content = mutate(content[: 1 << 16], random) + content[1 << 16 :]
+    path.write_bytes(content)

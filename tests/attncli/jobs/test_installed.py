@@ -156,7 +156,8 @@ def test_a_name_is_no_path_no_option_and_can_be_shown(name: str, packed: Path) -
 def test_a_model_without_weights_is_one_line(packed: Path, spots: Path, attn: Attn) -> None:
     add(packed, "small")
     (spots / "small" / "model.safetensors").unlink()
-    assert "model.safetensors is missing" in attn("models", "show", "small", status=1).err
+    shown = attn("models", "show", str(spots / "small"), status=1).err
+    assert "model.safetensors is missing" in shown
 
 
 def test_verify_reports_every_damaged_model(packed: Path, spots: Path, attn: Attn) -> None:

@@ -96,18 +96,20 @@ def of_captions(
     return small_captions.small_config(small_captions.write_images(folder), *changes, preset=preset)
 
 
-def of_recordings(folder: Path, *changes: str) -> RunConfig:
+def of_recordings(
+    folder: Path, *changes: str, preset: str = "listen-attend-spell-nano"
+) -> RunConfig:
     """Tones and the words that they stand for."""
     wavs = write_wavs(folder / "wavs")
     given = {"audio": wavs, "transcripts": wavs / "train.tsv", "dev_transcripts": wavs / "dev.tsv"}
-    return settings([], [], "listen-attend-spell-nano", [*SOUND, *changes], inputs=given)
+    return settings([], [], preset, [*SOUND, *changes], inputs=given)
 
 
-def of_rows(folder: Path, *changes: str) -> RunConfig:
+def of_rows(folder: Path, *changes: str, preset: str = "multi-source-nano") -> RunConfig:
     """Rows of two texts."""
     small = [one for one in SMALL if "layers" not in one and "search.max" not in one]
     dev = write_rows(folder, 12, "dev.tsv")
-    return settings([write_rows(folder)], [dev], "multi-source-nano", [*small, *changes])
+    return settings([write_rows(folder)], [dev], preset, [*small, *changes])
 
 
 Make = Callable[..., RunConfig]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 import torch
 
@@ -17,7 +15,6 @@ from models.alignment import (
     symmetrise,
 )
 from models.alignment.align import NEAR, score_heads
-from models.core.errors import ModelError
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.translator import Translator
 from models.networks.bundle import Bundle
@@ -36,19 +33,6 @@ def translator_of(preset: str, tokenizer: Tokenizer) -> Translator:
     """Return a model of random weights in use."""
     model = small_model(preset, len(tokenizer.target))
     return Translator(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()))
-
-
-@pytest.mark.parametrize("units", ["word", "piece", "char"])
-def test_an_alignment_does_not_depend_on_the_batch(units: str, tiny_translator: Translator) -> None:
-    config = AlignConfig(units=units)
-    together = align(tiny_translator, PAIRS, config=config)
-    for pair, found in zip(PAIRS, together, strict=True):
-        [alone] = align(tiny_translator, [pair], config=config)
-        assert (alone.source, alone.target, alone.note) == (found.source, found.target, found.note)
-        assert alone.links == found.links
-        torch.testing.assert_close(alone.weights, found.weights, atol=1e-5, rtol=0)
-        torch.testing.assert_close(alone.null, found.null, atol=1e-5, rtol=0)
-        assert alone.score == pytest.approx(found.score, abs=1e-5)
 
 
 @pytest.mark.parametrize("units", ["word", "piece", "char"])
@@ -145,21 +129,6 @@ def test_a_layer_and_a_head_are_those_of_all_heads(preset: str, tiny_tokenizer: 
     torch.testing.assert_close(default.weights, every[translator.model.decoder.shown_layer].mean(0))
 
 
-@pytest.mark.parametrize(
-    "config", [AlignConfig(layer=3), AlignConfig(head=9), AlignConfig(shift=2)]
-)
-def test_a_layer_or_head_that_is_not_there_is_refused(
-    config: AlignConfig, tiny_translator: Translator
-) -> None:
-    with pytest.raises(ModelError, match="of a model with|shift 2"):
-        align(tiny_translator, PAIRS, config=config)
-
-
-def test_without_attention_there_is_no_alignment(tiny_tokenizer: Tokenizer) -> None:
-    with pytest.raises(ModelError, match="without attention"):
-        align(translator_of("seq2seq-small", tiny_tokenizer), PAIRS)
-
-
 def test_two_directions_are_symmetrised(tiny_translator: Translator) -> None:
     config = AlignConfig(symmetrise="union")
     turned = [(target, source) for source, target in PAIRS]
@@ -170,21 +139,6 @@ def test_two_directions_are_symmetrised(tiny_translator: Translator) -> None:
         links = {(i, j) for j, i in other.links}
         assert found.links == symmetrise(one.links, links, "union")
         assert torch.equal(found.weights, one.weights)
-
-
-def test_a_bundle_says_how_its_attention_is_read(tiny_translator: Translator) -> None:
-    own = dataclasses.replace(AlignConfig(), units="piece")
-    other = Translator(
-        Bundle(
-            tiny_translator.model,
-            tiny_translator.tokenizer,
-            TokenizerConfig(),
-            SearchConfig(),
-            own,
-        )
-    )
-    assert align(other, PAIRS[:1])[0].target != align(tiny_translator, PAIRS[:1])[0].target
-    assert align(other, PAIRS[:1], config=AlignConfig())[0].target == tuple(PAIRS[0][1].split())
 
 
 def test_a_head_is_scored_by_the_weight_on_which_both_sides_agree(

@@ -26,10 +26,7 @@ from models.alignment.hmm import (
     turned,
     widths,
 )
-from models.alignment.links import normalised, word_pairs
 from models.alignment.weights import UnitWeights
-from models.core.errors import DamagedError
-from models.storage.settings import STATISTICAL
 from models.storage.statistical import (
     MAX_WORDS,
     StatisticalTables,
@@ -84,32 +81,12 @@ def test_pairs_without_words_or_with_too_many_have_no_links_and_no_probabilities
     assert trained([]).links(0) == []
 
 
-def test_progress_names_every_iteration() -> None:
-    seen: list[tuple[int, int]] = []
-    trained(TEXTS[:5], lambda stage, done, total: seen.append((done, total)))
-    assert seen == [(n, MODEL1 + HMM) for n in range(MODEL1 + HMM)]
-
-
-def test_case_and_punctuation_at_the_ends_of_a_word_do_not_matter() -> None:
-    assert [normalised(word) for word in ("Hund,", "(Hund)", "l'an", "...", "U.S.")] == [
-        *("hund", "hund", "l'an", "...", "u.s"),
-    ]
-    assert word_pairs([("A dog, a dog", "x")]).source_words == ("a", "dog")
-
-
 def test_training_pairs_have_the_mean_posterior_of_both_models(joint: JointHmm) -> None:
     found = tables(joint.tables(), WORDS)
     for group in joint.table.groups:
         ahead, back = joint.posteriors(group, MODEL1 + HMM)
         for n, mean in zip(group.numbers, (ahead.links + back.links.mT) / 2, strict=True):
             torch.testing.assert_close(found[n], mean, atol=0.01, rtol=0)  # a pruned lexicon
-
-
-def test_a_pair_has_the_same_probabilities_alone_and_among_others(joint: JointHmm) -> None:
-    aligner = joint.tables()
-    for pair, table in zip(WORDS[:20], tables(aligner, WORDS), strict=False):
-        [alone] = tables(aligner, [pair])
-        torch.testing.assert_close(alone, table, atol=1e-6, rtol=0)
 
 
 def test_the_turned_aligner_gives_the_transposed_probabilities(joint: JointHmm) -> None:
@@ -140,24 +117,6 @@ def test_the_file_gives_the_aligner_back(joint: JointHmm, tmp_path: Path) -> Non
         assert table.equal(other)
     words = ("a", "ö\u2028x", "日本")
     assert as_words(as_tensor(words)) == words
-
-
-def test_a_damaged_file_is_reported(joint: JointHmm, tmp_path: Path) -> None:
-    aligner = joint.tables()
-    path = tmp_path / STATISTICAL
-    few = aligner._replace(target=aligner.target[:3])
-    backwards = aligner._replace(pairs=aligner.pairs.flip(1))
-    negative = aligner._replace(
-        forward=aligner.forward._replace(jumps=-aligner.forward.jumps),
-    )
-    for bad in (few, backwards, negative, trained([]).tables()):
-        write_statistical(bad, tmp_path)
-        with pytest.raises(DamagedError):
-            read_statistical(tmp_path)
-    write_statistical(aligner, tmp_path)
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(DamagedError):
-        read_statistical(tmp_path)
 
 
 def by_enumeration(
@@ -196,11 +155,6 @@ def test_it_equals_the_sum_over_all_alignments(rows: int, columns: int) -> None:
         torch.testing.assert_close(found.null[n], empty)
     nulls = found.null[:, 1:].sum().item()  # after the first word; they make no jump
     assert found.jumps.sum().item() == pytest.approx((rows - 1) * 2 - nulls, 1e-4)
-
-
-def test_without_a_preference_for_jumps_weights_are_unchanged() -> None:
-    weights = UnitWeights(torch.rand(2, 3, 4, 5), torch.rand(2, 3, 4))
-    assert smoothed(weights, 0.0) is weights
 
 
 def test_a_doubtful_word_follows_its_neighbours() -> None:

@@ -26,6 +26,11 @@ def times(matrix: Tensor, vector: Vector) -> Vector:
     return [dot(row, vector) for row in matrix.tolist()]
 
 
+def softmax(scores: Vector) -> Vector:
+    powers = [math.exp(score) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
 def additive(s: Vector, h: Vector, i: int, previous: Vector, score: Any) -> float:
     inner = zip(times(score.query.weight, s), times(score.key.weight, h), strict=True)
     biases = score.key.bias.tolist()

@@ -14,7 +14,7 @@ from models.attention.combinations import Combination
 from models.core.config import AttentionConfig
 from models.core.registry import find, names
 from models.core.types import Memory
-from tests.models.attention.formulas import Vector, additive, dot, times
+from tests.models.attention.formulas import Vector, additive, dot, softmax, times
 from tests.models.mechanisms import EQUAL_SIZES
 
 QUERY, VALUE = 6, 8
@@ -38,11 +38,6 @@ def memory() -> Memory:
 
 def queries() -> Tensor:
     return torch.randn(2, 3, QUERY, generator=torch.Generator().manual_seed(5))
-
-
-def softmax(scores: Vector) -> Vector:
-    powers = [math.exp(score) for score in scores]
-    return [power / sum(powers) for power in powers]
 
 
 def added(parts: list[Vector]) -> Vector:

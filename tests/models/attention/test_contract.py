@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
-from models.attention.base import Attention
-from models.attention.multihead import Heads, attention, repeated
-from models.attention.softmax import grouped
+from models.attention.multihead import attention, read_values
 from models.core.config import AttentionConfig
 from models.core.registry import names
-from models.core.types import AttentionOutput, Memory
+from models.core.types import Memory
 from models.networks.decoder import DecoderOutput
 from tests.models.contracts import check
 from tests.models.mechanisms import (
@@ -65,47 +61,16 @@ def test_steps_rows_alone_stored_models_and_gradients(preset: str, score: str, w
 @pytest.mark.parametrize("score", names("score"))
 @pytest.mark.parametrize("window", names("window"))
 def test_the_context_is_the_values_under_the_weights(score: str, window: str) -> None:
-    mask = BATCH.source_mask
     for config, training in itertools.product(combinations(score, window), (True, False)):
         torch.manual_seed(1)
         asked = unsharpened(always_sampled(attention(6, 6, config)).train(training))
-        query, memory = torch.randn(3, 2, 6, requires_grad=True), Memory(torch.randn(3, 7, 6), mask)
-        prepared = asked.prepare(memory)
-        if isinstance(asked, Attention):
-            attended = asked(query, prepared)
-            contexts, weights = attended.context, attended.weights
-            expected = weights @ memory.values
-        else:
-            torch.manual_seed(2)
-            attended = asked(query, prepared)
-            contexts = attended.context
-            torch.manual_seed(2)
-            single = one_by_one(asked, query, prepared)
-            expected = torch.cat(
-                [
-                    head.weights @ values
-                    for head, values in zip(single, each_head(prepared.values), strict=True)
-                ],
-                -1,
-            )
-            weights = (single[0].weights + single[1].weights) / 2
-        close(contexts, expected, config)
-        close(attended.weights, weights, config)
+        memory = Memory(torch.randn(3, 7, 6), BATCH.source_mask)
+        query = torch.randn(3, 2, 6, requires_grad=True)
+        found = asked(query, asked.prepare(memory))
+        heads = found.weights.unsqueeze(2) if found.heads is None else found.heads  # (B, T, H, S)
+        expected = torch.einsum("bths,bhsv->btv", heads, read_values(asked, memory))
+        close(found.context, expected, config)
+        close(found.weights, heads.mean(2), config)
         if training or (config.read == "soft" and config.normalise not in MONOTONIC):
-            (contexts.sum() if attended.log_prob is None else attended.log_prob.sum()).backward()
+            (expected.sum() if found.log_prob is None else found.log_prob.sum()).backward()
             assert query.grad is not None and query.grad.abs().sum() > 0, config
-
-
-def one_by_one(asked: Heads, query: Tensor, prepared: Any) -> list[AttentionOutput]:
-    queries = asked.query(query).chunk(2, -1)
-    each = zip(each_head(prepared.keys), each_head(prepared.values), strict=True)
-    memories = [prepared._replace(keys=keys, values=values) for keys, values in each]
-    past = grouped(asked.begin(prepared), query)
-    pasts = [None if past is None else past.head(number) for number in range(2)]
-    parts = zip(asked.each, queries, memories, pasts, strict=True)
-    return [head.attend(part, memory, one) for head, part, memory, one in parts]
-
-
-def each_head(part: Tensor) -> tuple[Tensor, ...]:
-    """Return keys or values of 2 heads, which may share them."""
-    return repeated(part, 2).unbind(1)

@@ -15,14 +15,13 @@ from models.attention import reads
 from models.attention.reads import Hard
 from models.attention.softmax import History
 from models.core.config import AttentionConfig
-from models.core.settings import limits_of
 from models.core.types import AttentionOutput, Batch
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
-from tests.models.contracts import check_alone, check_steps
 from tests.models.mechanisms import (
     BATCH,
     FAMILIES,
+    READ_MODES,
     SIZES,
     configured,
     hard_model,
@@ -30,8 +29,6 @@ from tests.models.mechanisms import (
     refused,
 )
 from tests.models.small import small_config
-
-READ_MODES = limits_of(AttentionConfig, "read_decode").choices
 
 SHARES = torch.tensor([[[0.1, 0.0, 0.6, 0.3, 0.0]]])
 
@@ -118,12 +115,6 @@ def weights_of(model: EncoderDecoder, batch: Batch) -> Tensor:
     return weights
 
 
-def test_a_hard_reading_of_nothing_is_nothing() -> None:
-    for changes in ({"training": True}, {}, {"read_decode": "sample"}):
-        attended = hard_read(torch.zeros(1, 1, 4), torch.randn(1, 4, 3), **changes)
-        assert (attended.weights == 0).all() and (attended.context == 0).all()
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("preset", FAMILIES)
 @pytest.mark.parametrize("heads", [1, 2])
@@ -135,8 +126,6 @@ def test_sampled_readings_depend_on_seed_and_step_alone(preset: str, heads: int)
     together = weights_of(model, BATCH)
     torch.manual_seed(2)
     assert torch.equal(together, weights_of(model, BATCH))
-    check_alone(model, BATCH)
-    check_steps(model, BATCH)
     others = [weights_of(model.with_read_mode("sample", seed=n), BATCH) for n in range(2, 6)]
     assert any(not torch.equal(other, together) for other in others)
 
@@ -173,20 +162,6 @@ def test_the_read_mode_is_reported_and_soft_attention_has_no_other() -> None:
     for model in (soft, none):
         refused(partial(model.with_read_mode, "argmax", seed=1), "not hard", "read=hard")
     refused(lambda: hard_model("luong-nano").with_read_mode("best", seed=1), "'best'", "argmax")
-
-
-@torch.no_grad()
-def test_samples_of_different_inputs_differ_and_those_of_equal_inputs_agree() -> None:
-    config = AttentionConfig(score="location", read="hard", read_decode="sample")
-    model = model_of("rnnsearch-nano", config)
-    source = torch.randint(5, 9, (40, 6), generator=torch.Generator().manual_seed(1))
-    source[1] = source[0]
-    mask = torch.ones(40, 6, dtype=torch.bool)
-    target = torch.full((40, 3), 5)
-    batch = Batch(source, mask, target, target, torch.ones(40, 3, dtype=torch.bool))
-    slots = weights_of(model, batch).argmax(-1)  # (B, T)
-    assert torch.equal(slots[0], slots[1])
-    assert all(len(set(column.tolist())) > 3 for column in slots.unbind(1))
 
 
 def test_the_key_of_an_input_does_not_depend_on_its_padding() -> None:

@@ -8,13 +8,8 @@ from torch.nn.functional import elu
 
 from models.attention.mixing import SMALLEST, AverageAttention, LinearAttention
 from models.core.config import ModelConfig
-from models.core.registry import names
-from tests.models.mechanisms import (
-    transformer,
-)
 
 CONFIG = ModelConfig(embedding=12, heads=3, hidden=16, dropout=0.0)
-every_mixing = pytest.mark.parametrize("name", names("mixing"))
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -49,8 +44,3 @@ def test_the_average_network_equals_its_equations_in_plain_loops() -> None:
         i, f = average.gates(torch.cat([y, g])).sigmoid().chunk(2)
         torch.testing.assert_close(found[0, j - 1], i * y + f * g)
     assert seen.length == 5 and seen.parts[0].shape == (1, 12)
-
-
-def test_the_encoder_keeps_its_attention_with_the_average_network() -> None:
-    one, other = (transformer(mixing=name).encoder for name in ("average", "attention"))
-    assert [*one.state_dict()] == [*other.state_dict()]

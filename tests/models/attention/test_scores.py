@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable
 
@@ -10,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention.scores import Additive
 from models.core.config import AttentionConfig
 from models.core.numerics import additive_energy, feed_forward_energy
 from models.core.registry import find, names
@@ -37,16 +35,6 @@ def test_a_score_equals_its_formula_in_plain_loops(name: str) -> None:
             query[b, t].tolist(), values[b, i].tolist(), i, past.previous[b, t].tolist(), score
         )
         assert float(scores[b, t, i]) == pytest.approx(expected, abs=1e-4)
-
-
-@torch.no_grad()
-def test_cosine_of_equal_sizes_needs_no_map_and_is_bounded_by_its_sharpness() -> None:
-    torch.manual_seed(1)
-    score = find("score", "cosine")(4, 4, AttentionConfig(score="cosine"))
-    score.sharpness.weight.zero_()
-    query, values = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
-    angles = torch.nn.functional.cosine_similarity(query[:, :, None], values[:, None], dim=-1)
-    torch.testing.assert_close(score(query, score.prepare(values)), 8 * angles)
 
 
 ENERGIES: dict[str, tuple[Callable[..., Tensor], list[tuple[int, ...]]]] = {
@@ -126,9 +114,3 @@ def test_history_is_what_happened(preset: str, heads: int) -> None:
     each = [part.view(3, heads, -1).mean(1) for part in (history.previous, history.total)]
     torch.testing.assert_close(each[0], weights[-1])
     torch.testing.assert_close(each[1], sum(weights))
-
-
-def test_the_additive_size_is_the_queries_unless_it_is_given() -> None:
-    config = AttentionConfig()
-    assert Additive(3, 4, config).energy.shape == (3,)
-    assert Additive(3, 4, dataclasses.replace(config, size=7)).energy.shape == (7,)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,14 +47,6 @@ def test_temporary_names_are_unpredictable_and_short_enough(tmp_path: Path) -> N
     assert long.read_bytes() == b"x"
 
 
-def test_a_link_in_the_place_of_the_target_is_replaced(tmp_path: Path) -> None:
-    victim, target = tmp_path / "victim", tmp_path / "target"
-    victim.write_text("precious")
-    target.symlink_to(victim)
-    write_bytes(target, b"new")
-    assert victim.read_text() == "precious" and not target.is_symlink()
-
-
 def test_appending_refuses_a_link(tmp_path: Path) -> None:
     (tmp_path / "log").symlink_to(tmp_path / "victim")
     with pytest.raises(OSError):
@@ -80,26 +70,6 @@ def test_permissions_of_the_old_file_stay(tmp_path: Path) -> None:
     target.chmod(0o600)
     write_bytes(target, b"new")
     assert target.stat().st_mode & 0o777 == 0o600
-
-
-def test_the_file_is_flushed_before_its_name_and_the_folder_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    events = []
-    sync, rename = os.fsync, os.replace
-
-    def fsync(descriptor: int) -> None:
-        events.append("folder" if os.path.isdir(f"/proc/self/fd/{descriptor}") else "file")
-        sync(descriptor)
-
-    def replace(source: Path, target: Path) -> None:
-        events.append("rename")
-        rename(source, target)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "replace", replace)
-    write_bytes(tmp_path / "out", b"x")
-    assert events == ["file", "rename", "folder"]
 
 
 def test_leftovers_are_removed_and_other_files_kept(tmp_path: Path) -> None:
@@ -151,33 +121,6 @@ def test_an_output_follows_the_link_that_the_user_names(tmp_path: Path) -> None:
     with open_output(link) as write:
         write(b"x")
     assert target.read_bytes() == b"x" and link.is_symlink()
-
-
-@pytest.mark.parametrize("size", [2_000, 100_000])  # less and more than the buffer of a file
-@pytest.mark.parametrize(
-    "written",
-    [
-        "from models.core.files import write_bytes\nwrite_bytes(out, data)\n",
-        "from attncli.data.streams import open_output\nwith open_output(out) as w: w(data)\n",
-    ],
-)
-def test_a_write_that_fails_names_the_file_and_leaves_the_old_one(
-    tmp_path: Path, written: str, size: int
-) -> None:
-    target = tmp_path / "out"
-    target.write_text("old")
-    code = (
-        "import resource, signal, sys\n"
-        "from pathlib import Path\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        f"out, data = Path(sys.argv[1]), b'x' * {size}\n{written}"
-    )
-    command = [sys.executable, "-B", "-c", code, str(target)]  # -B: no compiled module is cut
-    ended = subprocess.run(command, capture_output=True, text=True)
-    last = ended.stderr.splitlines()[-1]
-    assert last.startswith("models.core.errors.") and f"cannot write {target}: " in last
-    assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
 
 
 def test_an_interruption_just_after_the_temporary_file_is_made_removes_it(

@@ -12,18 +12,16 @@ from pathlib import Path
 
 import pytest
 
-import models
 from models import load
 from models.attention.base import Attention
 from models.core import registry
-from models.core.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
+from models.core.config import AttentionConfig, ModelConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.registry import TABLES, describe, find, location, names, source_name
-from models.core.sources import check_source, find_source, source_of, vocabulary_sizes
+from models.core.sources import check_source, find_source, source_of
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.captioner import ShowAttendTell
-from models.storage.presets import PRESETS, model_config
 
 ENTRIES = [(kind, name) for kind in TABLES for name in names(kind)]
 UNSOURCED: set[tuple[str, str]] = set()  # variants that come from no paper
@@ -53,20 +51,6 @@ def test_an_unknown_name_is_refused_in_one_line_with_near_ones(kind: str) -> Non
 def test_no_class_has_two_names() -> None:
     places = [place for table in TABLES.values() for place in table.values()]
     assert len(set(places)) == len(places)
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_is_of_registered_parts(name: str) -> None:
-    config, family = models.info(name)
-    assert config == model_config(name) and family == describe("family", config.family)
-    for kind in ("score", "window", "normalise", "read"):
-        location(kind, getattr(config.attention, kind) or RECURRENT_SCORE)
-
-
-def test_the_facade_lists_and_builds() -> None:
-    assert models.list_models() == list(PRESETS)
-    model = models.build("rnnsearch-nano", vocabulary=50)
-    assert model.config == model_config("rnnsearch-nano") and model.output.bias.shape == (50,)
 
 
 def test_looking_at_the_zoo_imports_no_torch() -> None:
@@ -128,12 +112,6 @@ def test_another_package_adds_a_score_by_its_entry_point() -> None:
 
 
 @pytest.mark.usefixtures("other_package")
-def test_the_zoos_own_names_go_before_those_of_other_packages() -> None:
-    assert registry.names("score").count("dot") == 1
-    assert registry.location("score", "dot")[0] == "models.attention.scores"
-
-
-@pytest.mark.usefixtures("other_package")
 @pytest.mark.parametrize("enabled", ["", "other", "halve"])
 def test_a_package_that_the_user_does_not_name_is_never_imported(
     enabled: str, tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -169,11 +147,6 @@ def test_an_entry_point_without_its_class_is_reported_in_one_line(
 def test_the_source_of_a_family_is_the_one_its_class_states(family: str) -> None:
     assert source_name(family) == find("family", family).source
     assert source_of(family) is find_source(source_name(family))
-
-
-def test_images_have_no_source_vocabulary() -> None:
-    assert vocabulary_sizes("rnnsearch", 30, 40, False) == (30, 40, False)
-    assert vocabulary_sizes("captioner", 40, 40, True) == (0, 40, False)
 
 
 def test_a_model_of_another_kind_is_refused_with_the_command_for_it() -> None:

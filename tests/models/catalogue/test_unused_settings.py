@@ -12,7 +12,7 @@ from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ModelError
 from models.core.registry import names
 from models.core.settings import from_dict, limits_of, to_dict
-from models.core.sources import unused_settings, without_effect
+from models.core.sources import unused_settings
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.storage.presets import PRESETS, model_config
@@ -87,33 +87,3 @@ def test_whole_tables_are_left_out_only_where_they_have_no_effect(family: str) -
     if "model.image" in unused:
         plain = dataclasses.replace(config, image=ImageConfig(size=64, dropout=0.5))
         assert built(plain, textless).keys() == built(config, textless).keys()
-
-
-def test_options_of_the_chosen_parts_are_shown() -> None:
-    config = small_config("rnnsearch-small")
-    for score, shown in (("additive", "size"), ("ffn", "size"), ("concat", "coverage")):
-        attention = dataclasses.replace(config.attention, score=score)
-        unused = unused_settings(dataclasses.replace(config, attention=attention))
-        assert f"model.attention.{shown}" not in unused
-        assert "model.attention.read_gradient" in unused
-    assert "model.position" in unused_settings(config)
-
-
-@pytest.mark.parametrize(
-    ("preset", "setting", "facts"),
-    [
-        ("rnnsearch-nano", "model.position", ["family rnnsearch", "transformer"]),
-        ("rnnsearch-nano", "model.self_attention.score", ["family rnnsearch", "transformer"]),
-        ("seq2seq-nano", "model.attention.score", ["family seq2seq", "rnnsearch"]),
-        ("rnnsearch-nano", "model.attention.window_size", ["the part that reads it"]),
-        ("transformer-nano", "model.attention.score", []),
-        ("transformer-nano", "train.lr", []),
-    ],
-)
-def test_a_setting_without_effect_names_the_families_that_read_it(
-    preset: str, setting: str, facts: list[str]
-) -> None:
-    reason = without_effect(setting, model_config(preset))
-    assert bool(reason) is bool(facts)
-    for fact in facts:
-        assert fact in reason and f"{setting} has no effect" in reason

@@ -15,7 +15,6 @@ from torch.nn.functional import conv2d, pad
 from models.core.config import ImageConfig
 from models.core.errors import ModelError
 from models.networks.edgetpu import (
-    MOBILENET_EDGETPU,
     Architecture,
     BlockSize,
     Convolution,
@@ -95,34 +94,6 @@ def test_every_grid_equals_plain_convolutions_of_the_stored_numbers(
         network.load(str(tmp_path))
         found = network(image).detach().double()
         torch.testing.assert_close(found, reference, atol=1e-4, rtol=1e-4)
-
-
-def test_the_grids_of_the_whole_network() -> None:
-    for grid, shape in (("", (1280, 7, 7)), ("blocks.17.expand", (768, 14, 14))):
-        with torch.device("meta"):
-            network = MobileNetEdgeTpu(dataclasses.replace(EDGETPU, grid=grid))
-            assert network(torch.zeros(2, 3, 224, 224)).shape == (2, *shape)
-    convolutions = [s for s in stages(MOBILENET_EDGETPU) if s.split(".")[-1].isalpha()]
-    assert len(convolutions) == 59 - 1  # the classifier is left out
-    with pytest.raises(ModelError, match=r"did you mean blocks\.17"):
-        MobileNetEdgeTpu(dataclasses.replace(EDGETPU, grid="blocks.17.expnd"))
-
-
-@pytest.mark.parametrize("damage", ["truncated", "pickled", "other", "missing"])
-def test_weights_that_cannot_be_read_are_refused(damage: str, tmp_path: Path) -> None:
-    whole, path = MobileNetEdgeTpu(EDGETPU, TINY), tmp_path / "weights.npz"
-    quantised(whole, tmp_path)
-    content = path.read_bytes()
-    path.unlink()
-    if damage == "truncated":
-        path.write_bytes(content[:500])
-    elif damage == "pickled":
-        numpy.savez(path, **{"stem.weight_q": numpy.array([{}], dtype=object)})  # type: ignore[arg-type]
-    elif damage == "other":
-        numpy.savez(path, other=numpy.zeros(3))
-    with pytest.raises(ModelError, match="is (not readable|damaged)") as refused:
-        whole.load(str(tmp_path))
-    assert "\n" not in str(refused.value)
 
 
 def test_weights_of_other_sizes_are_refused(tmp_path: Path) -> None:

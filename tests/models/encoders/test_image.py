@@ -9,8 +9,6 @@ import pytest
 import torch
 
 from models.core.config import ModelConfig
-from models.core.errors import ModelError
-from models.core.registry import names
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.edgetpu import Cnn
@@ -22,13 +20,6 @@ def encoder_of(**image: Any) -> ImageEncoder:
     config = dataclasses.replace(IMAGES, **image)
     torch.manual_seed(1)
     return ImageEncoder(ModelConfig(family="captioner", image=config))
-
-
-def test_weights_that_do_not_exist_are_refused() -> None:
-    with pytest.raises(ModelError, match="trained from scratch"):
-        encoder_of(weights="DEFAULT").load_pretrained()
-    with pytest.raises(ModelError, match="did you mean small-cnn"):
-        kind_of("smal-cnn")
 
 
 @pytest.mark.parametrize(
@@ -117,11 +108,3 @@ def test_the_identity_is_that_of_network_weights_and_preprocessing() -> None:
     assert key() == key() and key(weights="somewhere") == key() == key(layer_norm=True)
     others = [key(lambda w: w[0, 0, 0].add_(1e-3)), key(size=48), key(fit="squash")]
     assert len({key(), *others}) == 4
-
-
-@pytest.mark.parametrize("name", [n for n in names("image_encoder") if n != "torchvision"])
-def test_every_network_has_the_grid_that_it_says(name: str) -> None:
-    encoder = encoder_of(encoder=name, size=64)
-    features = encoder.features(torch.rand(1, 3, 64, 64))
-    rows, columns = encoder.grid
-    assert features.shape == (1, rows * columns, encoder.value_size)

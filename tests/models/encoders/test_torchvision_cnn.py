@@ -62,24 +62,6 @@ def test_a_torchvision_network_is_torchvisions_up_to_its_grid(
     torch.testing.assert_close(ours(image), seen[0])
 
 
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [
-        ("resnet50", (2048, 7, 7)),
-        ("vgg19", (512, 14, 14)),
-        ("mobilenet_v2", (1280, 7, 7)),
-        ("mobilenet_v3_large", (960, 7, 7)),
-        ("efficientnet_b0", (1280, 7, 7)),
-        ("convnext_tiny", (768, 7, 7)),
-    ],
-)
-def test_the_last_grid_of_every_torchvision_family(name: str, shape: tuple[int, ...]) -> None:
-    with torch.device("meta"):
-        network = torchvision_of(name)
-        assert network(torch.zeros(1, 3, 224, 224)).shape == (1, *shape)
-    assert not {"fc", "classifier"} & dict(network.network.named_children()).keys()
-
-
 def test_what_is_no_torchvision_network_grid_or_weights_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,11 +11,11 @@ from PIL import Image
 from torch import Tensor
 
 from models import load_classifier
-from models.alignment.weights import encode, encoded_translation
+from models.alignment.weights import encode
 from models.core.errors import InputError
 from models.engines.captioner import Captioner
 from models.engines.translator import Translator
-from models.explain import METHODS, ExplainOptions
+from models.explain import ExplainOptions
 from models.explain.explanation import (
     SHARES,
     area,
@@ -24,7 +24,6 @@ from models.explain.explanation import (
     explain_label,
     explain_pair,
     faithfulness,
-    first_units,
     rank_correlation,
     ranks,
 )
@@ -32,18 +31,6 @@ from models.explain.subject import ImageSubject
 from tests.models.inference.test_erasure import noise
 
 SOURCE = "The dog sees a small house."
-
-
-def test_a_translation_has_a_row_for_each_word(tiny_translator: Translator) -> None:
-    [found] = tiny_translator.translate([SOURCE])
-    explained = explain_pair(
-        tiny_translator, encoded_translation(tiny_translator, found), ExplainOptions()
-    )
-    assert explained.source == tuple(SOURCE.split())
-    assert explained.target == tuple(found.text.split())
-    assert [row.method for row in explained.rows] == list(METHODS) and not explained.unsupported
-    shape = (len(explained.target), len(explained.source))
-    assert {row.values.shape for row in explained.rows} == {shape}
 
 
 def test_one_word_has_the_numbers_that_it_has_among_all(tiny_translator: Translator) -> None:
@@ -95,19 +82,6 @@ def test_gradients_of_an_image_are_complete(soft_captioner: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "word", "message"),
-    [("", "Der Hund", 0, "empty side"), ("The dog", "Der Hund", 3, "word 3 .*expected 1 to 2")],
-)
-def test_what_cannot_be_explained_is_refused(
-    tiny_translator: Translator, source: str, target: str, word: int, message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        explain_pair(
-            tiny_translator, encode(tiny_translator, source, target), ExplainOptions(word=word)
-        )
-
-
 def test_empty_inputs_are_refused(toy_classifier: Path, soft_captioner: Path) -> None:
     with pytest.raises(InputError, match="empty text"):
         explain_label(load_classifier(toy_classifier), " ", ExplainOptions())
@@ -138,26 +112,12 @@ def test_rank_correlation_depends_on_the_order_alone() -> None:
     assert ranks(torch.tensor([3.0, 1.0, 3.0, 7.0])).tolist() == [2.5, 1.0, 2.5, 4.0]  # ties
 
 
-def test_the_first_units_are_the_most_relevant_and_equal_ones_stay_in_order() -> None:
-    relevances = torch.tensor([[0.1, 0.5, 0.5, -1.0]])
-    assert first_units(relevances, [1, 2])[0].int().tolist() == [[0, 1, 0, 0], [0, 1, 1, 0]]
-
-
 def test_faithfulness_of_the_true_parts_is_their_sum() -> None:
     [(comprehensiveness, sufficiency)] = faithfulness([PARTS], additive)
     best = PARTS.sort(1, descending=True).values
     expected = torch.stack([best[:, : max(1, round(share * 4))].sum(1) for share in SHARES]).mean(0)
     torch.testing.assert_close(comprehensiveness.values, expected)
     torch.testing.assert_close(sufficiency.values, PARTS.sum(1) - expected)
-
-
-def test_each_order_has_its_own_measures() -> None:
-    together = faithfulness([PARTS, -PARTS], additive)
-    for found, alone in zip(together, (PARTS, -PARTS), strict=True):
-        [expected] = faithfulness([alone], additive)
-        for one, other in zip(found, expected, strict=True):
-            torch.testing.assert_close(one.values, other.values)
-    assert (together[0][0].values > together[1][0].values).all()
 
 
 def test_curves_begin_and_end_where_they_must() -> None:

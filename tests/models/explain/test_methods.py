@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
-from models.attention.transformer import SelfAttention
 from models.core.registry import source_name
 from models.engines.translator import Translator
 from models.explain import METHODS
@@ -20,13 +18,11 @@ from models.explain.methods import (
     completeness_gaps,
     decoder_rollout,
     erasure,
-    gradient_times_input,
     integrated_gradients,
-    recorded_weights,
     self_weights,
     with_residual,
 )
-from models.explain.subject import Subject, TextSubject, UnsupportedMethodError
+from models.explain.subject import TextSubject, UnsupportedMethodError
 from models.storage.presets import model_config
 from models.text.tokenizer import END
 from tests.models.small import CLASSIFIERS, TEXT_PRESETS, small_model, sources
@@ -46,27 +42,6 @@ def subject_of(preset: str) -> TextSubject:
     return TextSubject(small_model(preset), source, target, owner, words)
 
 
-class Linear(Subject):
-    """A subject that is a linear model: f_j(x) = w_j . x."""
-
-    def __init__(self) -> None:
-        self.weights = torch.randn(3, 5, 4)  # (J, S, E)
-        self.vectors, self.baseline = torch.randn(5, 4), torch.randn(5, 4)
-        self.words, self.owner, self.units = torch.eye(3), torch.arange(5), 5
-
-    def log_probs(self, vectors: Tensor, words: Tensor | None = None) -> Tensor:
-        """Return f (N, J)."""
-        return torch.einsum("nse,jse->nj", vectors, self.weights)
-
-
-def test_a_linear_model_has_its_weights_times_inputs() -> None:
-    linear = Linear()
-    expected = (linear.weights * linear.vectors).sum(-1)
-    torch.testing.assert_close(gradient_times_input(linear), expected)
-    way = linear.vectors - linear.baseline
-    torch.testing.assert_close(integrated_gradients(linear, 3), (linear.weights * way).sum(-1))
-
-
 @pytest.mark.parametrize("preset", [*SAMPLED, *CLASSIFIERS])
 def test_integrated_gradients_are_complete(preset: str) -> None:
     subject = subject_of(preset)
@@ -76,19 +51,6 @@ def test_integrated_gradients_are_complete(preset: str) -> None:
     gaps = completeness_gaps(subject, found)
     expected = (found.sum(1) - ends[0] + ends[1]).abs() / (ends[0] - ends[1]).abs().clamp_min(1e-3)
     torch.testing.assert_close(gaps, expected, atol=0.02, rtol=0.1)
-
-
-@pytest.mark.parametrize("preset", SAMPLED)
-def test_a_gradient_is_the_slope_of_the_log_probability(preset: str) -> None:
-    """Scaling the vector of a word by 1 + h changes f by h times its relevance."""
-    subject, step = subject_of(preset), 1e-2
-    found = gradient_times_input(subject)
-    for word in range(subject.units):
-        moved = subject.vectors.expand(2, -1, -1).clone()
-        moved[0, word] *= 1 + step
-        moved[1, word] *= 1 - step
-        up, down = subject.log_probs(moved).detach()
-        torch.testing.assert_close(found[:, word], (up - down) / (2 * step), atol=5e-3, rtol=5e-3)
 
 
 @pytest.mark.parametrize("preset", [*SAMPLED, *CLASSIFIERS])
@@ -116,13 +78,6 @@ def test_a_text_without_words_is_the_end_mark() -> None:
         subject.model, [END], [int(subject.target)], torch.tensor([0]), subject.words
     )
     torch.testing.assert_close(nothing, alone.log_probs(alone.vectors[None]).detach())
-
-
-def test_rollout_of_one_layer_is_its_weights_and_the_residual_connection() -> None:
-    weights = torch.rand(4, 4).softmax(1)
-    torch.testing.assert_close(with_residual(weights), 0.5 * weights + 0.5 * torch.eye(4))
-    cross, prefix = torch.rand(3, 4).softmax(1), torch.rand(3, 3).softmax(1)
-    torch.testing.assert_close(decoder_rollout([prefix], [cross], weights), cross @ weights / 2)
 
 
 def test_rollout_multiplies_the_graph_of_target_and_source() -> None:
@@ -184,30 +139,6 @@ def test_each_family_has_shares_or_refuses(preset: str, name: str) -> None:
 
 
 PAIRS = [("A dog runs fast.", "Ein Hund rennt."), ("The dog.", "Der Hund schläft nun tief.")]
-
-
-def test_recorded_weights_are_those_that_the_layer_applies() -> None:
-    """Of one head without output map, weights times values is the context."""
-    model = small_model("transformer-tiny")
-    ids, mask = sources(5, 3)
-    with recorded_weights(model.encoder) as found:
-        model.encode(ids, mask)
-    depth = sum(isinstance(part, SelfAttention) for part in model.encoder.modules())
-    assert len(found) == depth
-    for weights in found:
-        torch.testing.assert_close(weights.sum(-1), torch.ones(2, weights.shape[1], 5))
-        assert not weights[1, :, :, 3:].any()
-
-
-def test_a_pair_has_its_self_attention_whatever_is_beside_it(tiny_translator: Translator) -> None:
-    config = tiny_translator.alignment
-    together = self_weights(tiny_translator, PAIRS, config)
-    for pair, found in zip(PAIRS, together, strict=True):
-        [alone] = self_weights(tiny_translator, [pair], config)
-        for own, single in zip(found, alone, strict=True):
-            assert own is not None and single is not None
-            torch.testing.assert_close(own, single)
-            assert own.sum(-1).max() <= 1 + 1e-5 and own.sum(-1).max() > 0
 
 
 def test_a_word_of_a_translation_reads_none_after_it(tiny_translator: Translator) -> None:

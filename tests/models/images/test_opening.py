@@ -186,14 +186,6 @@ def test_the_model_sees_the_middle_or_everything() -> None:
     near([to_square(wide, squash).getpixel((8, 8))], [RED])  # type: ignore[list-item]
 
 
-def test_an_image_of_the_right_size_is_not_changed() -> None:
-    for fit in ("crop", "squash"):
-        expected = torch.from_numpy(numpy.array(NOISE.crop((0, 0, 48, 48)))).permute(2, 0, 1) / 255
-        assert torch.equal(
-            to_tensor(NOISE.crop((0, 0, 48, 48)), ImageConfig(size=48, fit=fit)), expected
-        )
-
-
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_an_image_that_pillow_opened_is_read_upright_too(orientation: int) -> None:
     exif = Image.Exif()

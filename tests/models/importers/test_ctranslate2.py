@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import os
 import shutil
 import zipfile
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-import numpy
 import pytest
 import torch
 
@@ -20,14 +15,9 @@ pytest.importorskip("ctranslate2")
 from models import load_translator
 from models.core.errors import ModelError
 from models.engines.ctranslate2_export import export
-from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.importers.base import import_model
-from models.search.batching import pad_pairs
-from models.text.tokenizer import END
 
 SENTENCES = ["The dog sees the cat.", "A woman reads.", "Maria laughed at our beach."]
-AREN = Path(os.environ.get("ATTN_PUBLIC_MODELS", "/nonexistent")) / "aren"
-NAMES = ["آ ت ز م و ن", "آ ت ش ي س و ن", "م ح م د", "س ا ر ة", "ا ل ق ا ه ر ة"]
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
@@ -82,31 +72,6 @@ def test_an_archive_cannot_write_outside(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="evil"):
         import_model(tmp_path / "evil.zip", tmp_path / "back", name="evil")
     assert not (tmp_path.parent / "evil").exists()
-
-
-@pytest.mark.skipif(not AREN.is_dir(), reason="ATTN_PUBLIC_MODELS names no folder with aren")
-def test_a_model_that_others_trained_gives_its_outputs_scores_and_attention(tmp_path: Path) -> None:
-    import_model(AREN, tmp_path, name="aren")
-    ours, fast = load_translator(tmp_path), CTranslate2Translator.read(tmp_path)
-    engine: Any = import_module("ctranslate2").Translator(str(AREN))
-    tokens = [name.split() for name in NAMES]
-    for beam in (1, 4):
-        search = dataclasses.replace(ours.search, beam=beam)
-        theirs = engine.translate_batch(tokens, beam_size=beam, return_scores=True)
-        for model in (ours, fast):
-            outputs = model.translate(NAMES, search=search)
-            for expected, found in zip(theirs, outputs, strict=True):
-                assert found.text.split() == expected.hypotheses[0]
-                assert found.hypotheses[0].score == pytest.approx(expected.scores[0], abs=1e-4)
-    greedy = engine.translate_batch(tokens, beam_size=1, return_attention=True)
-    outputs = ours.translate(NAMES, search=dataclasses.replace(ours.search, beam=1))
-    for text, expected, one in zip(NAMES, greedy, outputs, strict=True):
-        batch = pad_pairs([ours.encode(text)], [[*one.hypotheses[0].ids, END]], torch.device("cpu"))
-        with torch.no_grad():
-            heads = ours.model.teacher_force(batch, want_heads=[5]).heads
-        assert heads is not None
-        attention = numpy.array(expected.attention[0])  # its last layer's first head
-        numpy.testing.assert_allclose(heads[0, 0, 0][: len(attention)], attention, atol=1e-5)
 
 
 def test_what_is_not_known_is_refused_in_one_line(tmp_path: Path) -> None:

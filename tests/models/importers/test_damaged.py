@@ -9,6 +9,7 @@ import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from models.importers.base import import_model
 from models.storage.installed import user_folder
 from tests.forks import Program
 from tests.models.importers import published
+from tests.torture.mutate import damage
 
 
 @pytest.fixture(scope="module")
@@ -114,20 +116,6 @@ def piped(folder: Path) -> None:
     os.mkfifo(folder / "source.spm")
 
 
-def settings(file: str, name: str) -> dict[str, tuple[Callable[[Path], object], str]]:
-    """Return faults of a setting that is a small whole number: other types, other sizes."""
-    values = ("2", "two", 2.5, -1, 2**40, 10**30, [2], {"a": 2}, True, 1e308, float("nan"))
-    return {
-        f"{name} {value}": (changed(file, lambda c, v=value: c.update({name: v})), name)  # type: ignore[misc]
-        for value in values
-    }
-
-
-def written(file: str, text: str) -> tuple[Callable[[Path], object], str]:
-    """Return a fault: another content of a file, which the error names."""
-    return lambda folder: (folder / file).write_text(text), file
-
-
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated": (truncated, "model.safetensors is damaged"),
     "other shapes": (
@@ -161,18 +149,6 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (piped, "source.spm is not a regular file"),
     "device": (linked("source.spm", "/dev/zero"), "source.spm is not a regular file"),
     "link": (linked("README.md", "../secret"), "README.md is a link to a file outside"),
-    **{
-        key: fault
-        for name in ("d_model", "encoder_layers", "max_position_embeddings", "eos_token_id")
-        for key, fault in settings("config.json", name).items()
-    },
-    **settings("generation_config.json", "num_beams"),
-    **settings("generation_config.json", "bad_words_ids"),
-    **{
-        f"{file} {label}": written(file, text)
-        for file in ("config.json", "generation_config.json", "vocab.json", "tokenizer_config.json")
-        for label, text in {"deep": "[" * 100_000, "list": "[1]", "word": '"x"', "": ""}.items()
-    },
 }
 
 
@@ -202,6 +178,17 @@ def test_weights_that_are_only_in_pytorchs_file_and_in_fp16_stay_fp16(
     stored = load_file(tmp_path / "back" / "model.safetensors")
     assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
     assert load_translator(tmp_path / "back").model.output.weight.dtype == torch.float32
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damaged_settings_and_tokens_are_one_line(folder: Path, seed: int) -> None:
+    random = Random(f"marian {seed}")
+    damage(random.choice(sorted(folder.glob("*.json"))), random)
+    try:
+        add(folder)
+    except ModelError as error:
+        assert "\n" not in str(error)
+        assert [*user_folder().iterdir()] == []
 
 
 MOST = 50_000  # bytes of a file: the weights need more

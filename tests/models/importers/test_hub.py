@@ -79,27 +79,14 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(206 if start else 200, content[start:], headers)
 
     def _listed(self) -> dict[str, Any]:
-        large = {"model.safetensors", "pytorch_model.bin"}
-        missing = self.hub.faults.get("missing", ())
-        siblings = [
-            {
-                "rfilename": name,
-                "size": len(content),
-                **(
-                    {
-                        "lfs": {
-                            "sha256": hashlib.sha256(content).hexdigest(),
-                            "size": len(content),
-                            "pointerSize": 1,
-                        }
-                    }
-                    if name in large
-                    else {}
-                ),
-            }
-            for name, content in FILES.items()
-            if name not in missing
-        ]
+        siblings = []
+        for name, content in FILES.items():
+            found: dict[str, Any] = {"rfilename": name, "size": len(content)}
+            if name in ("model.safetensors", "pytorch_model.bin"):
+                digest = hashlib.sha256(content).hexdigest()
+                found["lfs"] = {"sha256": digest, "size": len(content), "pointerSize": 1}
+            if name not in self.hub.faults.get("missing", ()):
+                siblings.append(found)
         return {"id": "o/m", "sha": SHA, "siblings": siblings, "tags": [], "private": False}
 
     def _answer(

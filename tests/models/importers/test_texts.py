@@ -18,9 +18,6 @@ pytest.importorskip("transformers")
 
 from safetensors.torch import load_file, save_file
 
-from attncli.training.command_line import settings
-from attncli.training.interfaces import Evaluated
-from attncli.training.settings.corpora import parse_corpus
 from models import load_translator
 from models.core.errors import ModelError
 from models.engines.ctranslate2_translator import CTranslate2Translator
@@ -28,7 +25,6 @@ from models.engines.translator import Translator
 from models.importers.base import Importer, import_model, importer_of
 from models.search.batching import pad_pairs
 from models.text.tokenizer import UNKNOWN
-from tests.attncli.training.small import run
 from tests.models.importers import published
 
 LINES = published.lines(200)
@@ -176,21 +172,6 @@ def test_language_tokens_are_those_of_its_tokenizer(tmp_path: Path) -> None:
     first = len(published.pieces((tmp_path / "sentencepiece.bpe.model").read_bytes())) + 1
     for number, code in enumerate(codes):
         assert found.target.rows[found.tokenizer.language_id(code)] == first + number, code
-
-
-@pytest.mark.parametrize("both", ["nllb"], indirect=True)
-def test_updates_lower_its_loss(both: Both, tmp_path: Path) -> None:
-    languages = ("eng_Latn", "deu_Latn")
-    table = tmp_path / "own.tsv"
-    table.write_text("".join(f"{a}\t{b}\n" for a, b in zip(LINES, LINES[1:21], strict=False)))
-    corpora = [parse_corpus(f"{'-'.join(languages)}={table}")]
-    updates = ("train.steps=30", "train.evaluate_every=30", "train.lr=0.004", "train.warmup=3")
-    more = ("train.metric=loss", "train.samples=0", "train.batch_tokens=300")
-    quick = (*updates, *more, "train.precision=fp32")
-    config = settings([], [], None, quick, start=both.bundle, corpora=corpora, dev_corpora=corpora)
-    events = run(config, tmp_path / "run")
-    losses = [event.scores.loss for event in events if isinstance(event, Evaluated)]
-    assert losses[-1] < 0.8 * losses[0]
 
 
 @pytest.mark.parametrize("both", DIRECTIONS, indirect=True)

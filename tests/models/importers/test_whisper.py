@@ -194,15 +194,6 @@ def test_ctranslate2_is_as_torch(both: Both) -> None:
         assert theirs[0] == sorted(theirs[0]) and len({*theirs[0]}) > 3
 
 
-@pytest.mark.parametrize("engine", ["fast", "engine"])
-def test_samples_depend_on_their_key_alone(both: Both, engine: str) -> None:
-    model, search = getattr(both, engine), SearchConfig(method="sample", temperature=2.0)
-    memory, prompt = model.encode(next(sounds())), both.tokens.prompt("en", timed=True)
-    keys = ["0", "1", "1", "0"]
-    found = [model.decode(memory, prompt, search, key).ids for key in keys]
-    assert found[0] == found[3] != found[1] == found[2]
-
-
 @pytest.mark.parametrize("engine", ["ctranslate2", "torch"])
 @pytest.mark.parametrize("quarters", [7, 38])
 def test_a_transcript_is_that_of_its_windows(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import os
 import shutil
 import subprocess
@@ -12,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
 import torch
 
@@ -24,20 +22,16 @@ import sentencepiece
 from attncli.data.grammar import generate
 from attncli.shell.app import run
 from models import load_translator
-from models.core.errors import ConfigurationError, DamagedError, ModelError
+from models.core.errors import ConfigurationError, ModelError
 from models.core.types import Translation, VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines import ctranslate2_cache as cache
-from models.engines.ctranslate2_convert import read_weights
-from models.engines.ctranslate2_export import export
-from models.engines.ctranslate2_translator import CTranslate2Translator, Engine, obstacle
+from models.engines.ctranslate2_translator import CTranslate2Translator, Engine
 from models.engines.translator import Translator
 from models.networks.bundle import Bundle, build, read, save
 from models.search.batching import pad_pairs
 from models.storage.installed import BOX
 from models.storage.presets import model_config
-from models.storage.settings import WeightPrecision, read_settings
-from models.storage.weights import read_tensors
 from models.text.tokenizer import train
 from tests.models.small import add_noise
 
@@ -59,7 +53,11 @@ def outputs(found: list[Translation]) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"method": "greedy"}, {"length_penalty": 0.0, "beam": 3}, {"nbest": 5}]
+    "changes",
+    [
+        *({}, {"method": "greedy"}, {"length_penalty": 0.0, "beam": 3}, {"nbest": 5}),
+        *({"no_repeat": 2}, {"repetition_penalty": 1.5}),
+    ],
 )
 def test_outputs_and_scores_are_those_of_torch(pair: Both, changes: dict[str, Any]) -> None:
     search = dataclasses.replace(SearchConfig(), **changes)
@@ -74,15 +72,6 @@ def test_outputs_and_scores_are_those_of_torch(pair: Both, changes: dict[str, An
     for translation in ours:
         scores = [hypothesis.score for hypothesis in translation.hypotheses]
         assert len(scores) == search.nbest and scores == sorted(scores, reverse=True)
-
-
-def test_a_sentence_alone_has_the_output_it_has_in_a_batch(pair: Both) -> None:
-    _, fast = pair
-    together = fast.translate(SENTENCES[:40])
-    alone = [fast.translate([text])[0] for text in SENTENCES[:40]]
-    assert outputs(alone) == outputs(together)
-    for one, other in zip(alone, together, strict=True):
-        assert one.hypotheses[0].log_prob == pytest.approx(other.hypotheses[0].log_prob, abs=1e-4)
 
 
 @pytest.mark.parametrize("extra", [1, 2, 5])
@@ -121,13 +110,6 @@ def test_torch_searches_what_ctranslate2_searches_differently(
     assert fast == load_translator(tiny_bundle).translate(texts, search=search)
 
 
-def test_int8_translates_the_grammar_as_fp32_does() -> None:
-    exact = CTranslate2Translator.read(GRAMMAR).translate(SENTENCES)
-    int8 = CTranslate2Translator.read(GRAMMAR, precision="int8").translate(SENTENCES)
-    equal = sum(a == b for a, b in zip(outputs(exact), outputs(int8), strict=True))
-    assert equal >= 0.95 * len(SENTENCES)
-
-
 MODELS: list[tuple[bool, dict[str, Any]]] = [  # a joint vocabulary?, other settings
     *((joint, {"tied": tied}) for joint in (True, False) for tied in (True, False)),
     (True, {"norm": "post", "activation": "swish", "position": "sinusoidal_2017"}),
@@ -163,27 +145,6 @@ def test_every_axis_and_way_of_tying_gives_the_scores_of_torch(
         torch.testing.assert_close(
             torch.tensor(one.log_probs), row[: len(one.log_probs)], atol=1e-3, rtol=1e-3
         )
-
-
-@pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_weights_of_every_precision_are_read_as_torch_reads_them(
-    tmp_path: Path, precision: WeightPrecision
-) -> None:
-    bundle = read(GRAMMAR)
-    save(bundle, tmp_path, weights=precision)
-    path = tmp_path / "model.safetensors"
-    ours, theirs = read_weights(path), read_tensors(path)
-    assert ours.keys() == theirs.keys()
-    assert all(numpy.array_equal(ours[name], theirs[name].numpy()) for name in ours)
-
-
-def test_weights_that_do_not_fit_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
-    (folder / "SHA256SUMS").unlink(missing_ok=True)
-    config = (folder / "config.json").read_text("utf-8")
-    (folder / "config.json").write_text(config.replace('"hidden": 128', '"hidden": 127'), "utf-8")
-    with pytest.raises(DamagedError, match="do not fit"):
-        CTranslate2Translator.read(folder)
 
 
 def test_a_changed_bundle_is_converted_again(
@@ -252,17 +213,6 @@ def test_the_cache_keeps_the_models_that_were_used_last(
     assert kept == {first, *others[2:]}
 
 
-def test_what_ctranslate2_cannot_do_has_a_reason(tiny_bundle: Path, tmp_path: Path) -> None:
-    assert obstacle(read_settings(tiny_bundle), SearchConfig(), "cpu") == ""
-    assert "sample" in obstacle(read_settings(tiny_bundle), SearchConfig(method="sample"))
-    assert "cuda" in obstacle(read_settings(tiny_bundle), SearchConfig(), "cuda")
-    folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
-    settings = json.loads((folder / "config.json").read_text("utf-8"))
-    settings["model"]["family"] = "rnnsearch"
-    (folder / "config.json").write_text(json.dumps(settings), "utf-8")
-    assert "rnnsearch" in obstacle(read_settings(folder), SearchConfig())
-
-
 PROGRAM = """
 import sys
 from attncli.shell.app import run
@@ -313,14 +263,3 @@ def test_plain_ctranslate2_gives_the_same_outputs(tmp_path: Path) -> None:
         assert processor.decode(result.hypotheses[0]) == best.text
         assert tuple(result.hypotheses[0]) == best.tokens
         assert result.scores[0] == pytest.approx(best.log_prob, abs=1e-3)
-
-
-def test_int8_is_smaller_and_the_model_is_checked(tiny_bundle: Path, tmp_path: Path) -> None:
-    export(tiny_bundle, tmp_path / "fp32")
-    export(tiny_bundle, tmp_path / "int8", "int8")
-    sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("fp32", "int8")]
-    assert sizes[1] < 0.6 * sizes[0]
-    with pytest.raises(ConfigurationError, match="exists"):
-        export(tiny_bundle, tmp_path / "fp32")
-    with pytest.raises(ConfigurationError, match="family captioner"):
-        export(BOX / "photos", tmp_path / "photos")

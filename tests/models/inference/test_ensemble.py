@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attncli.data.grammar import Pair
-from models import load_ensemble, load_translator
+from models import load_ensemble
 from models.core.errors import ConfigurationError, InputError
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.translator import EnsembleTranslator, Translator, mean_log_probs
@@ -96,9 +96,3 @@ def test_another_target_vocabulary_is_refused_with_the_names(
     with pytest.raises(ConfigurationError, match="different target vocabularies") as refused:
         load_ensemble([tiny_bundle, tmp_path])
     assert str(tmp_path) in str(refused.value) and "\n" not in str(refused.value)
-
-
-def test_texts_and_images_do_not_mix(tiny_bundle: Path, soft_captioner: Path) -> None:
-    with pytest.raises(ConfigurationError, match="captions images"):
-        load_ensemble([tiny_bundle, soft_captioner])
-    assert load_translator(tiny_bundle)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from typing import Any
 
 import pytest
 import torch
@@ -16,8 +15,7 @@ from torch import Tensor
 from models.core.types import Memory, select
 from models.core.use_config import SearchConfig
 from models.networks.encoder_decoder import EncoderDecoder
-from models.search.beam import beam_search, best, ended, is_done, possible
-from models.text.tokenizer import FIRST_OUTPUT
+from models.search.beam import best, ended, is_done, possible
 from tests.models.small import TEXT_PRESETS, hears, imaged, reads_images, small_model, sources
 
 META = torch.device("meta")
@@ -57,20 +55,3 @@ def test_a_step_of_a_search_reads_no_value(preset: str) -> None:
     state = select(step.state, found.rows[:, :BEAM].flatten())
     tokens = found.tokens[:, :BEAM].flatten()
     assert model.step(tokens, state, prepared).log_probs.shape[0] == 3 * BEAM
-
-
-@torch.no_grad()
-def test_the_host_reads_one_list_per_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = copy.deepcopy(small_model("rnnsearch-nano"))
-    model.output.bias[FIRST_OUTPUT] = -1000
-    memory, tolist = memory_of("rnnsearch-nano", model), Tensor.tolist
-    read: list[torch.dtype] = []
-
-    def recorded(one: Tensor) -> Any:
-        read.append(one.dtype)
-        return tolist(one)
-
-    monkeypatch.setattr(Tensor, "tolist", recorded)
-    beam_search(model, memory, [9] * 3, BEAM, SearchConfig())
-    at_the_end = 4  # parts of the finished hypotheses
-    assert len(read) == 9 + at_the_end

@@ -7,22 +7,16 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
-import torch
 
 from attncli.data.grammar import Pair
 from models import load_translator
 from models.core.errors import ModelError
 from models.core.types import Translation
 from models.core.use_config import SearchConfig
-from models.engines.terms import translated_by
 from models.engines.translator import Translator
 from models.search.batching import length_batches
 from models.storage.installed import BOX, is_bundle
 from models.text.languages import Glossary, Term
-from models.text.tokenizer import END
-from models.text.units import Units
-
-SAMPLE = SearchConfig(method="sample", nbest=3)
 
 
 def same(one: list[Translation], other: list[Translation]) -> None:
@@ -32,18 +26,6 @@ def same(one: list[Translation], other: list[Translation]) -> None:
         assert [h.score for h in a.hypotheses] == pytest.approx(
             [h.score for h in b.hypotheses], abs=1e-4
         )
-
-
-@pytest.mark.parametrize("search", [None, SearchConfig(method="greedy"), SAMPLE])
-def test_the_answer_does_not_depend_on_the_batch(
-    search: SearchConfig | None, tiny_translator: Translator, tiny_pairs: list[Pair]
-) -> None:
-    texts = [pair.source for pair in tiny_pairs[:30]]
-    together = tiny_translator.translate(texts, search=search)
-    assert [t.source for t in together] == texts
-    same(together, tiny_translator.translate(texts, search=search, max_batch_tokens=40))
-    same(together, [tiny_translator.translate([t], search=search)[0] for t in texts])
-    same(together, tiny_translator.translate(texts[::-1], search=search)[::-1])
 
 
 def test_an_empty_text_gives_an_empty_output_and_the_model_is_not_called(
@@ -64,26 +46,6 @@ def test_a_text_that_is_too_long_is_refused_and_named(tiny_translator: Translato
     with pytest.raises(ModelError, match="text 2 has .* tokens") as refused:
         tiny_translator.translate(["He ran.", longest])
     assert "\n" not in str(refused.value)
-
-
-def test_a_hypothesis_is_one_output_in_all_its_forms(tiny_translator: Translator) -> None:
-    search = SearchConfig(nbest=4, length_penalty=0.5)
-    [translation] = tiny_translator.translate(["The man sleeps."], search=search)
-    assert translation.text == translation.hypotheses[0].text
-    assert len(translation.hypotheses) == 4
-    for text, score, log_prob, pieces, ids, _ in translation.hypotheses:
-        assert text == tiny_translator.tokenizer.decode(ids)
-        assert pieces == tiny_translator.tokenizer.pieces(ids) and END not in ids
-        assert score == pytest.approx(log_prob / ((5 + len(ids) + 1) / 6) ** 0.5)
-
-
-def test_an_output_is_no_longer_than_the_settings_allow(tiny_translator: Translator) -> None:
-    for ratio, extra in ((0.0, 1), (0.0, 3), (0.5, 1)):
-        search = SearchConfig(max_ratio=ratio, max_extra=extra)
-        text = "The old man sleeps and the dog runs."
-        limit = int(tiny_translator.source_length(text) * ratio) + extra
-        [translation] = tiny_translator.translate([text], search=search)
-        assert len(translation.hypotheses[0].ids) + 1 <= limit
 
 
 def test_batches_hold_every_sentence_once_within_the_budget() -> None:
@@ -115,16 +77,6 @@ def test_a_stream_gives_the_same_in_order_and_reads_no_further_than_its_window(
     assert len(read) == len(texts) and done[-1] <= len(texts)
 
 
-def test_more_samples_do_not_change_the_first(tiny_translator: Translator) -> None:
-    texts = [f"The old dog sees {number} small houses." for number in range(8)]
-    ones = tiny_translator.translate(texts, search=dataclasses.replace(SAMPLE, nbest=1))
-    several = tiny_translator.translate(texts, search=dataclasses.replace(SAMPLE, nbest=6))
-    assert [one.text for one in ones] == [each.text for each in several]
-    for each in several:
-        scores = [one.score for one in each.hypotheses[1:]]
-        assert scores == sorted(scores, reverse=True)
-
-
 def test_an_output_cut_at_its_limit_is_marked(tiny_translator: Translator) -> None:
     text = "The old man sleeps and the dog runs."
     [whole] = tiny_translator.translate([text], search=SearchConfig(method="greedy"))
@@ -137,17 +89,6 @@ def test_an_output_cut_at_its_limit_is_marked(tiny_translator: Translator) -> No
             assert cut.hypotheses[0].ids == ids[: extra - 1]
 
 
-TARGET = Units(("Der", "Hund,", "ja"), ((0, 3), (4, 9), (10, 12)), torch.eye(3))
-
-
-def test_the_word_that_reads_a_term_alone_is_its_translation_without_its_marks() -> None:
-    totals = torch.tensor([0.9, 0.9, 0.9])
-    assert translated_by(torch.tensor([0.1, 0.8, 0.0]), totals, TARGET) == (4, 8)
-    assert translated_by(torch.tensor([0.6, 0.8, 0.0]), totals, TARGET) == (0, 8)
-    assert translated_by(torch.tensor([0.1, 0.5, 0.0]), totals, TARGET) is None  # a compound
-    assert translated_by(torch.tensor([0.1, 0.2, 0.0]), totals / 4, TARGET) is None
-
-
 def test_a_term_that_costs_much_replaces_one_word_and_moves_no_other() -> None:
     if not is_bundle(BOX / "everyday"):
         pytest.skip("the models are not in the box")
@@ -158,3 +99,16 @@ def test_a_term_that_costs_much_replaces_one_word_and_moves_no_other() -> None:
     first, second = (found.text.split() for found in model.with_glossary(terms).translate(texts))
     assert [word for word, old in zip(first, free[0], strict=True) if word != old] == ["Zustellung"]
     assert any("Mandant" in word for word in second)
+
+
+@pytest.mark.parametrize("method", ["beam", "sample"])
+def test_more_outputs_never_change_the_first(method: str, tiny_translator: Translator) -> None:
+    texts = ["The dog sleeps.", *(f"The old dog sees {number} houses." for number in range(5))]
+    config = SearchConfig(method=method, beam=2, max_ratio=1, max_extra=4)
+    ones = tiny_translator.translate(texts, search=config)
+    for nbest in (2, 5, 9):
+        more = dataclasses.replace(config, nbest=nbest)
+        for one, many in zip(ones, tiny_translator.translate(texts, search=more), strict=True):
+            assert many.hypotheses[0].ids == one.hypotheses[0].ids
+            scores = [each.score for each in many.hypotheses[1:]]
+            assert scores == sorted(scores, reverse=True)

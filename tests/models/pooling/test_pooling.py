@@ -13,9 +13,10 @@ import torch
 from models.attention.pooling import Pooling, final_state
 from models.core.config import AttentionConfig, ModelConfig
 from models.core.registry import find, names
-from models.core.types import AttentionOutput, Memory
-from tests.models.attention.formulas import FORMULAS, times
-from tests.models.mechanisms import cannot_move
+from models.core.settings import to_dict
+from models.core.types import Memory
+from tests.models.attention.formulas import FORMULAS, softmax, times
+from tests.models.mechanisms import combinations
 from tests.models.small import add_noise
 
 SIZE = 4
@@ -41,11 +42,6 @@ def pooling(name: str, **attention: Any) -> Pooling:
     made: Pooling = find("pooling", name)(SIZE, ModelConfig(pooling=name, attention=settings))
     add_noise(made, 0.3)
     return made.eval()
-
-
-def softmax(scores: Vector) -> Vector:
-    powers = [math.exp(score) for score in scores]
-    return [power / sum(powers) for power in powers]
 
 
 def mixed(weights: Vector, slots: list[Vector]) -> Vector:
@@ -105,23 +101,6 @@ def test_a_pooling_equals_its_formula_in_plain_loops(name: str, score: str) -> N
             torch.testing.assert_close(found[row, 0], torch.tensor(wanted), atol=1e-4, rtol=1e-4)
 
 
-def settings() -> list[dict[str, Any]]:
-    """Return every score, window, normaliser and read, by turns with one head and two."""
-    product = itertools.product(names("score"), names("window"), names("normalise"), names("read"))
-    return [
-        {
-            "score": score,
-            "window": window,
-            "normalise": normalise,
-            "read": read,
-            "heads": 1 + (number + number // 2) % 2,
-        }
-        for number, (score, window, normalise, read) in enumerate(product)
-        if not cannot_move(window, normalise, read)
-        and (window == "global" or normalise == "softmax" or score == "additive")  # fewer windows
-    ]
-
-
 def alone(texts: Memory, row: int) -> Memory:
     length = int(texts.mask[row].sum())
     assert texts.final is not None
@@ -133,31 +112,21 @@ def alone(texts: Memory, row: int) -> Memory:
     )
 
 
-def check_alone(made: Pooling, texts: Memory) -> AttentionOutput:
-    together: AttentionOutput = made(texts)
-    for row, length in enumerate(LENGTHS):
-        single = made(alone(texts, row))
-        close: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-5}
-        torch.testing.assert_close(single.context[0], together.context[row], **close)
-        torch.testing.assert_close(single.weights[0], together.weights[row, :, :length], **close)
-        assert (together.weights[row, :, length:] == 0).all()
-    return together
-
-
-@pytest.mark.parametrize("name", ATTENTIVE)
+@pytest.mark.parametrize("name", POOLINGS)
+@torch.no_grad()
 def test_a_text_alone_equals_the_text_in_a_batch_with_every_attention(name: str) -> None:
     texts = memory()._replace(key=torch.tensor([5, 700, 90]))
-    with torch.no_grad():
-        for chosen in settings():
-            decode = "sample" if chosen["read"] == "hard" else "argmax"
-            found = check_alone(pooling(name, **chosen, read_decode=decode), texts)
-            assert found.context.isfinite().all()
-
-
-@pytest.mark.parametrize("name", [name for name in POOLINGS if name not in ATTENTIVE])
-def test_a_text_alone_equals_the_text_in_a_batch_without_attention(name: str) -> None:
-    found = check_alone(pooling(name), memory())
-    torch.testing.assert_close(found.weights.sum(-1), torch.ones(len(LENGTHS), 1))
+    kinds = itertools.product(names("score"), names("window")) if name in ATTENTIVE else ()
+    for config in (AttentionConfig(), *(one for kind in kinds for one in combinations(*kind))):
+        made = pooling(name, **to_dict(config))
+        together = made(texts)
+        for row, length in enumerate(LENGTHS):
+            single = made(alone(texts, row))
+            pairs = {"context": (single.context[0], together.context[row])}
+            pairs["weights"] = single.weights[0], together.weights[row, :, :length]
+            for one, other in pairs.values():
+                torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5, msg=str(config))
+            assert (together.weights[row, :, length:] == 0).all(), config
 
 
 @pytest.mark.parametrize("name", ATTENTIVE)
@@ -172,19 +141,3 @@ def test_the_final_state_of_an_encoder_without_recurrence_is_its_last_slot() -> 
     texts = memory()._replace(final=None)
     last = [texts.values[row, length - 1] for row, length in enumerate(LENGTHS)]
     assert torch.equal(final_state(texts), torch.stack(last))
-
-
-def test_samples_of_several_queries_are_independent() -> None:
-    chosen = {"read": "hard", "read_decode": "sample", "heads": 8, "score": "dot"}
-    made = pooling("self_attentive", **chosen)
-    texts = Memory(torch.zeros(1, 50, SIZE), torch.ones(1, 50, dtype=torch.bool))
-    heads = made(texts._replace(key=torch.tensor([123]))).heads
-    assert heads is not None
-    assert len(set(heads[0, 0].argmax(-1).tolist())) > 4
-
-
-def test_gradients_reach_every_parameter() -> None:
-    for name in ATTENTIVE:
-        made = pooling(name, heads=2).train()
-        made(memory()).context.square().sum().backward()
-        assert all(p.grad is not None and p.grad.isfinite().all() for p in made.parameters())

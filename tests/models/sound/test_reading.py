@@ -13,7 +13,7 @@ import torch
 
 from models.core.errors import InputError, ModelError, NotFoundError
 from models.signals import recordings
-from models.signals.recordings import SampleArray, divided, header, read_blocks, read_sound
+from models.signals.recordings import SampleArray, divided, header, read_sound
 
 soundfile = pytest.importorskip("soundfile")
 RATE = 8000
@@ -165,11 +165,6 @@ def test_a_header_that_promises_more_than_there_is_costs_a_remark() -> None:
     assert header(whole[: 44 + 4000]).shortfall.startswith("0.25 s of the 0.50 s")
     stream = whole[:40] + b"\xff\xff\xff\xff" + whole[44:]
     assert not any(header(each).shortfall for each in (whole, stream, whole[:-2]))
-
-
-def test_hours_are_read_in_blocks() -> None:
-    blocks = list(read_blocks(wav(np.tile(TONE, 50)), RATE))
-    assert [len(block) for block in blocks] == [80_000, 80_000, 40_000]
 
 
 def test_a_long_recording_is_divided_in_its_pauses() -> None:

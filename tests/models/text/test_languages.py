@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from models import load_translator
 from models.alignment import align, align_translations
 from models.core.errors import ModelError
 from models.core.use_config import SearchConfig, TokenizerConfig
-from models.engines.translator import EnsembleTranslator, Translator
+from models.engines.translator import Translator
 from models.networks.bundle import Bundle, build, save, sizes_of
 from models.storage.presets import model_config
 from models.text.languages import (
@@ -24,7 +23,7 @@ from models.text.languages import (
     parse_direction,
     pivot,
 )
-from models.text.tokenizer import END, Tokenizer, train
+from models.text.tokenizer import Tokenizer, train
 from tests.models.small import add_noise
 
 CONFIG = TokenizerConfig(
@@ -76,17 +75,6 @@ def test_no_text_produces_the_token(tokenizer: Tokenizer) -> None:
     ids = tokenizer.encode("<2de> He ran. <2fr>")
     assert not {tokenizer.language_id(code) for code in CONFIG.languages} & set(ids)
     assert tokenizer.decode(ids) == "<2de> He ran. <2fr>"
-
-
-def test_a_text_alone_equals_the_same_text_in_a_batch_of_several_languages(
-    translator: Translator,
-) -> None:
-    languages = ["de", "fr", "en", "fr"]
-    together = translator.translate(TEXTS, to=languages)
-    for text, language, found in zip(TEXTS, languages, together, strict=True):
-        [alone] = translator.translate([text], to=language)
-        assert (found.text, found.to) == (alone.text, language)
-    assert len({translator.translate(TEXTS[:1], to=code)[0].text for code in CONFIG.languages}) == 3
 
 
 def test_a_fixed_direction_equals_a_given_one(translator: Translator) -> None:
@@ -159,20 +147,6 @@ def test_a_bundle_without_a_token_for_a_language_is_refused(
         load_translator(folder)
 
 
-def test_languages_can_be_added_to_the_config_of_a_bundle(bundle: Path, tmp_path: Path) -> None:
-    """A bundle with language tokens, but older settings, needs its languages in config.json."""
-    for file in bundle.iterdir():
-        if file.name != "SHA256SUMS":  # an older bundle has no digests
-            (tmp_path / file.name).write_bytes(file.read_bytes())
-    settings = json.loads((tmp_path / "config.json").read_text())
-    del settings["tokenizer"]["languages"], settings["tokenizer"]["directions"]
-    (tmp_path / "config.json").write_text(json.dumps(settings))
-    assert load_translator(tmp_path).languages == ()
-    settings["tokenizer"]["languages"] = ["de", "en", "fr"]
-    (tmp_path / "config.json").write_text(json.dumps(settings))
-    assert load_translator(tmp_path).for_direction("de").encode("He ran.")[-1] == END
-
-
 def test_a_direction_is_two_codes() -> None:
     assert parse_direction("en-pt_BR") == ("en", "pt_BR")
     for text in ("en", "en-", "-de", "en-de-fr", "en de", ""):
@@ -188,23 +162,6 @@ def test_an_untrained_direction_is_translated_in_two_steps(translator: Translato
     found = through.translate(TEXTS)
     assert [each.text for each in found] == [each.text for each in french]
     assert [each.source for each in found] == TEXTS
-
-
-def test_each_text_of_a_stream_has_its_own_source_language(translator: Translator) -> None:
-    french, sources = translator.for_direction("fr"), ["de", "en", "", "de"][: len(TEXTS)]
-    found = french.translate(TEXTS, source=sources)
-    for each, text, source in zip(found, TEXTS, sources, strict=False):
-        [alone] = translator.for_direction("fr", source).translate([text])
-        assert each.text == alone.text and each.source == text
-
-
-def test_an_ensemble_translates_an_untrained_direction_in_two_steps(
-    translator: Translator,
-) -> None:
-    ensemble = EnsembleTranslator([translator, translator])
-    alone = translator.for_direction("fr", "de").translate(TEXTS)
-    found = ensemble.for_direction("fr", "de").translate(TEXTS)
-    assert [each.text for each in found] == [each.text for each in alone]
 
 
 def test_a_pivot_needs_both_directions_and_a_source() -> None:

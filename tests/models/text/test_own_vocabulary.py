@@ -116,11 +116,3 @@ def test_sides_get_their_own_tokens_and_labels_stay(tmp_path: Path) -> None:
     assert isinstance(found, LabelTokenizer) and found.labels == ("no", "yes")
     with pytest.raises(ModelError, match="no token"):
         with_new_tokens(new, files)
-
-
-@pytest.mark.parametrize("content", [b"\xff\x00", b"{}", b" \n", b"\n\x09\n"])
-def test_other_files_are_a_mistake_in_one_line(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(ModelError):
-        own_tokenizer(written(tmp_path, content))
-    with pytest.raises(ModelError):
-        own_tokenizer(TokenizerConfig(model=("none", "none")))

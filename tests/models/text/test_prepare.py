@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +10,7 @@ from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line
 from attncli.translate.engine import TranslateOptions
 from models.core.errors import InputError
-from models.core.use_config import VERBATIM, PrepareConfig, SearchConfig, TokenizerConfig
-from models.engines.translator import Translator
-from models.networks.bundle import Bundle, read, save
+from models.core.use_config import PrepareConfig
 from models.text.normalise import (
     check_untokenised,
     composed,
@@ -72,25 +69,9 @@ def test_a_way_of_writing_that_training_has_seen_is_not_changed(name: str, text:
     assert plan.texts == [text] and not plan.copied and not plan.capitals
 
 
-def test_numbers_that_are_copied_in_training_are_copied() -> None:
-    assert preparation_for(["12", "a"], ["12", "b"]).copies
-
-
 def test_an_end_that_training_adds_is_kept() -> None:
     assert not preparation_for(["hello", "bye"], ["Hello.", "Bye!"]).ends
     assert preparation_for(["hello", "Bye."], ["hallo", "Bye!"]).ends
-
-
-def test_verbatim_changes_nothing() -> None:
-    assert prepared(" it\u2019s  so ", VERBATIM) == " it\u2019s  so "
-
-
-def test_the_preparation_is_kept_in_the_bundle(tiny_translator: Translator, tmp_path: Path) -> None:
-    chosen = PrepareConfig("\u2019", spaces=False)
-    parts = (tiny_translator.model, tiny_translator.tokenizer, TokenizerConfig(), SearchConfig())
-    save(Bundle(*parts, prepare=chosen), tmp_path)
-    assert Translator.read(tmp_path).prepare == read(tmp_path).prepare == chosen
-    assert tiny_translator.prepare == PrepareConfig()
 
 
 def test_tokens_of_sentencepiece_are_refused() -> None:
@@ -104,11 +85,6 @@ def test_spacing_and_apostrophes_become_plain() -> None:
     assert normalise(normalise("a  b")) == "a b"
     every = "".join(filter(str.isspace, map(chr, range(0x10000))))
     assert normalise(f"a{every}b") == normalise("a\tb") == "a b"
-
-
-def test_other_characters_stay() -> None:
-    for text in ("“a” ‘b", "naïve, 3/4", "a\u200bb"):
-        assert normalise(text) == text
 
 
 def test_accents_are_composed_unless_the_model_knows_marks() -> None:

@@ -96,19 +96,6 @@ def test_sentencepieces_own_space_mark_becomes_a_space(tiny_tokenizer: Tokenizer
     assert tiny_tokenizer.decode(ids) == "a b"
 
 
-def test_marks_are_dropped_when_decoding(tiny_tokenizer: Tokenizer) -> None:
-    ids = tiny_tokenizer.encode_target("Ein Hund.")
-    assert tiny_tokenizer.decode([*NEVER_OUTPUT, *ids, END, *NEVER_OUTPUT]) == "Ein Hund."
-
-
-def test_pieces_spell_the_text(tiny_tokenizer: Tokenizer, separate: Tokenizer) -> None:
-    for tokenizer in (tiny_tokenizer, separate):
-        target = tokenizer.pieces(tokenizer.encode_target("Der alte Mann")[:-1])
-        source = tokenizer.source.id_to_piece(tokenizer.encode("The old man")[:-1])
-        assert "".join(target) == "\u2581Der\u2581alte\u2581Mann"
-        assert "".join(source) == "\u2581The\u2581old\u2581man"
-
-
 def test_characters_and_words_are_tokens() -> None:
     """A letter is a token of the source, a phoneme one of the target; others are spelled."""
     config = TokenizerConfig(kind="char", target_kind="word", joint=False)
@@ -124,15 +111,6 @@ def test_one_vocabulary_has_one_kind_of_tokens() -> None:
         train(["a"], ["b"], 400, TokenizerConfig(kind="char", target_kind="word"))
 
 
-def test_a_joint_vocabulary_is_one_and_separate_ones_are_two(
-    tiny_tokenizer: Tokenizer, separate: Tokenizer
-) -> None:
-    assert tiny_tokenizer.joint and tiny_tokenizer.source is tiny_tokenizer.target
-    assert tiny_tokenizer.encode("Haus") == tiny_tokenizer.encode_target("Haus")
-    assert not separate.joint
-    assert separate.encode("The house") != separate.encode_target("The house")
-
-
 def test_it_is_the_same_after_writing_and_reading(
     tiny_tokenizer: Tokenizer, separate: Tokenizer, tmp_path: Path
 ) -> None:
@@ -144,29 +122,6 @@ def test_it_is_the_same_after_writing_and_reading(
         again = Tokenizer.read(folder)
         assert again.files() == tokenizer.files() and again.joint == tokenizer.joint
         assert again.encode(TEXTS[0]) == tokenizer.encode(TEXTS[0])
-
-
-def test_the_same_text_trains_the_same_tokenizer(
-    tiny_pairs: list[Pair], tiny_tokenizer: Tokenizer
-) -> None:
-    from tests.conftest import PIECES
-
-    again = trained(tiny_pairs, PIECES, TokenizerConfig())
-    assert again.files() == tiny_tokenizer.files()
-
-
-def test_any_text_can_be_trained_on(tiny_pairs: list[Pair]) -> None:
-    strange = [*TEXTS, "a\u2581b", *(random_text(random.Random(n)) for n in range(200))]
-    tokenizer = train(strange, strange, 2000, TokenizerConfig())
-    for text in TEXTS:
-        round_trip(tokenizer, text)
-
-
-@pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_a_small_text_has_fewer_pieces_than_asked_for(kind: str) -> None:
-    tokenizer = train(["a b c"] * 10, ["c d"], 5000, TokenizerConfig(kind=kind))
-    assert 256 < len(tokenizer.source) < 300
-    round_trip(tokenizer, "a d é")
 
 
 def test_the_least_size_that_a_refusal_names_can_be_trained() -> None:

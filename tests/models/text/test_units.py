@@ -13,16 +13,13 @@ from attncli.data.grammar import Pair
 from models.alignment.weights import pooled
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
-from models.networks.decoder import shifted
 from models.text.tokenizer import Tokenizer, train
 from models.text.units import (
     SubwordSampler,
     Units,
     decoded_spans,
-    token_shares,
     unit_spans,
     units,
-    without_marks,
 )
 
 TEXTS = [
@@ -108,17 +105,6 @@ def test_every_piece_is_a_unit_but_for_the_end_mark(tiny_tokenizer: Tokenizer) -
     assert torch.equal(found.shares, torch.eye(len(ids))[:, :-1])
 
 
-def test_weights_of_a_token_over_two_units_are_shared_between_them() -> None:
-    table = token_shares([(-1, 3), (3, 4), (4, 7), (0, 0)], [(0, 1), (2, 4), (5, 7)])
-    assert table.tolist() == [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
-    assert token_shares([(-1, 0), (0, 2)], [(0, 2)]).tolist() == [[1.0], [1.0]]
-
-
-def test_marks_do_not_count_with_the_word_they_are_glued_to() -> None:
-    table = without_marks(torch.eye(3)[[0, 0, 1, 2, 2]], [" dog", ".", " -", "»", "“"])
-    assert table.tolist() == [[1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]
-
-
 def test_weights_are_summed_over_source_pieces_and_averaged_over_target_pieces() -> None:
     weights = torch.tensor(
         [[0.3, 0.1, 0.5, 0.1], [0.2, 0.3, 0.5, 0.0], [0.0, 0.1, 0.8, 0.1], [0.9, 0.0, 0.0, 0.1]]
@@ -128,12 +114,6 @@ def test_weights_are_summed_over_source_pieces_and_averaged_over_target_pieces()
     looked = pooled(weights, words, words)
     torch.testing.assert_close(looked.weights, torch.tensor([[0.45, 0.5], [0.1, 0.8]]))
     torch.testing.assert_close(looked.null, torch.tensor([0.05, 0.1]))
-
-
-def test_a_shift_takes_the_weights_of_the_step_that_reads() -> None:
-    weights = torch.arange(6.0).view(1, 3, 2)
-    assert shifted(weights, 0) is weights
-    assert shifted(weights, 1).tolist() == [[[2, 3], [4, 5], [0, 0]]]
 
 
 SAMPLED = [
@@ -162,16 +142,6 @@ def test_every_sample_decodes_to_the_text(kind: str, tiny_pairs: list[Pair]) -> 
             assert processor.decode(sampler.encode(text, rng)) == text
     seen = {tuple(sampler.encode(SAMPLED[0], rng)) for _ in range(20)}
     assert len(seen) > 10
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_random_numbers_give_the_same_tokens(kind: str, tiny_pairs: list[Pair]) -> None:
-    processor = tokenizer(kind, tiny_pairs).source
-    first, second = (SubwordSampler(processor, kind, 0.3) for _ in range(2))
-    first.encode(SAMPLED[1], random.Random(7))  # what was cached before changes nothing
-    for seed in range(5):
-        one, other = random.Random(seed), random.Random(seed)
-        assert first.encode(SAMPLED[0], one) == second.encode(SAMPLED[0], other)
 
 
 def test_bpe_without_dropout_is_the_usual_segmentation(tiny_pairs: list[Pair]) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.core.errors import ModelError
 from models.text.vectors import _hash, read_vectors
 
 SIZE = 4
@@ -67,12 +66,3 @@ def test_fasttext_adds_the_ngrams_of_a_word(tmp_path: Path) -> None:
 def test_the_hash_is_fnv_1a_of_signed_bytes() -> None:
     assert _hash("a") == 0xE40C292C and _hash("foobar") == 0xBF9CF968
     assert _hash("ß") != _hash("s")
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"no vectors", word2vec()[:40], fasttext()[:90], b"9 9\n"]
-)
-def test_other_files_are_a_mistake_in_one_line(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(content)
-    with pytest.raises(ModelError):
-        read_vectors(tmp_path / "x", ["dog"])

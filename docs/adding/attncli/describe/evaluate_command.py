@@ -49,6 +49,8 @@ class DescriptionEvaluation(Evaluation):
     def scored(self, systems: list[System]) -> list[System]:
         """Return the systems with the share of exact texts."""
         return [
-            one._replace(scores=(MetricScore("exact", exact_match(one.hypotheses, self.references)),))
+            one._replace(
+                scores=(MetricScore("exact", exact_match(one.hypotheses, self.references)),)
+            )
             for one in systems
         ]

@@ -11,14 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.core.errors import ModelError
 from models.core.registry import source_name
 from models.core.settings import limits_of
 from models.core.types import Batch, Memory, select
 from models.core.use_config import SearchConfig
-from models.engines.translator import Translator
 from models.networks.encoder_decoder import EncoderDecoder
-from models.search.beam import is_done, search
+from models.search.beam import search
 from models.search.hypotheses import Finished
 from models.search.sampling import sample_tokens
 from models.text.tokenizer import END, NEVER_OUTPUT, START
@@ -233,15 +231,6 @@ def test_samples_follow_the_seed_and_the_text(preset: str) -> None:
     assert one != other
 
 
-def test_a_global_seed_neither_matters_nor_is_used_up() -> None:
-    model, config = small_model("rnnsearch-nano"), SearchConfig(method="sample", nbest=5)
-    torch.manual_seed(1)
-    before, once = torch.get_rng_state(), outputs(model, [6], 9, config)
-    assert torch.equal(before, torch.get_rng_state())
-    torch.manual_seed(2)
-    assert outputs(model, [6], 9, config) == once
-
-
 def drawn_shares(log_probs: Tensor, config: SearchConfig) -> Tensor:
     """How often each token is drawn when uniform numbers are spread evenly."""
     count = 20_000
@@ -285,20 +274,3 @@ def test_a_draw_at_the_edge_is_a_token_that_may_be_said(uniform: float) -> None:
     log_probs[0, [0, 7]] = math.log(0.5)
     tokens = sample_tokens(log_probs, torch.tensor([uniform]), SearchConfig())
     assert tokens.tolist() == [7]
-
-
-def test_the_search_of_a_sentence_ends_when_no_live_hypothesis_can_rank_among_the_best() -> None:
-    def done(scores: list[float], best_next: float) -> bool:
-        return bool(is_done(torch.tensor([scores]), torch.tensor([best_next])))
-
-    assert not done([-0.5, -0.9], best_next=-0.8)  # it might still come between them
-    assert done([-0.5, -0.9], best_next=-0.9)
-    assert not done([-0.5, -math.inf], best_next=-9.0)
-    assert done([-0.5], best_next=-0.1)  # greedy: its first end is the end
-    assert not done([-math.inf], best_next=-0.1)
-
-
-def test_a_number_of_outputs_that_cannot_be_is_refused(tiny_translator: Translator) -> None:
-    for config in (SearchConfig(nbest=0), SearchConfig(method="greedy", nbest=3)):
-        with pytest.raises(ModelError, match="search.nbest"):
-            tiny_translator.translate(["The dog sleeps."], search=config)

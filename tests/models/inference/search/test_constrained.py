@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from models.core.errors import ConfigurationError, InputError
+from models.core.errors import InputError
 from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.use_config import SearchConfig
 from models.engines.translator import Translator
 from models.search.constrained import (
-    ConstraintProgress,
     RequiredPhrase,
     constrained_search,
     contains,
@@ -88,16 +87,6 @@ def test_without_phrases_the_outputs_are_those_of_beam_search(preset: str) -> No
     agree(constrained(preset, [], config, 8, 30)[:1], expected[:1])
 
 
-def test_a_phrase_that_is_not_continued_is_lost() -> None:
-    phrases = [(A, B), (A, C)]
-    progress = ConstraintProgress().after(A, phrases)
-    assert progress.count(phrases) == 1 and progress.wanted(phrases) == {A, B}
-    assert progress.after(C, phrases) == ConstraintProgress()
-    assert progress.after(A, phrases).count(phrases) == 1
-    assert progress.after(B, phrases) == ConstraintProgress(frozenset({0}))
-    assert progress.after(B, phrases).after(A, phrases).after(C, phrases).count(phrases) == 4
-
-
 def test_terms_are_whole_words_and_the_longest_is_found() -> None:
     glossary = Glossary((Term("dog", "Hund"), Term("hot dog", "Hotdog"), Term("C++", "C++")))
     assert glossary.targets("A Hot Dog, a dog, a dog and C++.") == ["Hotdog", "Hund", "C++"]
@@ -126,19 +115,6 @@ def test_a_translation_contains_the_terms_alone_and_in_a_batch(tiny_translator: 
     assert "Hund" in found[0].text and "Haus" in found[0].text and "Hund" in found[2].text
     assert found[1].text == tiny_translator.translate(texts)[1].text
     assert [model.translate([text])[0].text for text in texts] == [one.text for one in found]
-
-
-def test_tokens_inside_words_begin_with_a_letter(tiny_translator: Translator) -> None:
-    tokenizer = tiny_translator.tokenizer
-    word, other = tokenizer.target.encode("Hundehaus 火车-7.")[1:], tokenizer.inside_words
-    letters = [piece[0].isalpha() and piece[0].isascii() for piece in tokenizer.pieces(word)]
-    assert [number in other for number in word] == letters
-
-
-def test_a_glossary_needs_beam_search(tiny_translator: Translator) -> None:
-    model = tiny_translator.with_glossary(Glossary((Term("dog", "Hund"),)))
-    with pytest.raises(ConfigurationError, match="beam of 2 or more"):
-        model.translate(["a dog"], search=SearchConfig(method="greedy"))
 
 
 def test_terms_of_too_many_tokens_are_refused_before_the_search(

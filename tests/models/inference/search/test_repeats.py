@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
 from torch import Tensor
 
-from models.core.errors import ConfigurationError
 from models.core.limits import OUTPUT_TOKENS
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
-from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import Translator
 from models.search.hypotheses import (
     caption_limit,
-    check_search,
     length_limit,
     length_penalty,
 )
@@ -74,22 +69,6 @@ def test_no_output_repeats_an_ngram(size: int, method: str, tiny_translator: Tra
         ids = found.hypotheses[0].ids
         ngrams = [ids[n : n + size] for n in range(len(ids) - size + 1)]
         assert len(ngrams) == len({*ngrams})
-
-
-@pytest.mark.parametrize(
-    "config",
-    [SearchConfig(no_repeat=2), SearchConfig(repetition_penalty=1.5), SearchConfig(no_repeat=1)],
-)
-def test_ctranslate2_finds_the_outputs_of_torch(
-    config: SearchConfig, tiny_bundle: Path, tiny_translator: Translator
-) -> None:
-    fast = CTranslate2Translator.read(tiny_bundle)
-    for method in ("beam", "greedy"):
-        search = replace(config, method=method)
-        slow = tiny_translator.translate(TEXTS, search=search)
-        for one, other in zip(fast.translate(TEXTS, search=search), slow, strict=True):
-            assert one.text == other.text
-            assert one.hypotheses[0].score == pytest.approx(other.hypotheses[0].score, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -154,35 +133,7 @@ def test_probabilities_of_one_text_are_added(alpha: float) -> None:
     )
 
 
-def test_the_same_sequence_found_twice_counts_once() -> None:
-    assert merged([FOUND[0], FOUND[0]], SearchConfig()) == [FOUND[0]]
-
-
-@pytest.mark.parametrize("nbest", [2, 5, 9])
-def test_more_outputs_of_a_model_never_change_the_first(
-    nbest: int, tiny_translator: Translator
-) -> None:
-    config = SearchConfig(beam=2, max_ratio=1, max_extra=4)
-    texts = ["the dog", "a red house"]
-    [*ones] = tiny_translator.translate(texts, search=config)
-    [*lists] = tiny_translator.translate(texts, search=replace(config, nbest=nbest))
-    for one, many in zip(ones, lists, strict=True):
-        assert many.hypotheses[0].ids == one.hypotheses[0].ids
-        assert len({each.text for each in many.hypotheses}) == len(many.hypotheses) == nbest
-
-
-def test_the_length_limit_is_a_factor_and_a_constant() -> None:
-    assert length_limit(7, SearchConfig(max_ratio=1.5, max_extra=4)) == 14
-
-
 @pytest.mark.parametrize("ratio", [1e4, 2.0**63, 1e308])
 def test_no_setting_of_a_model_makes_an_output_longer_than_the_ceiling(ratio: float) -> None:
     assert length_limit(512, SearchConfig(max_ratio=ratio, max_extra=2**20)) == OUTPUT_TOKENS
     assert caption_limit(SearchConfig(max_caption=2**20)) == OUTPUT_TOKENS
-
-
-def test_every_allowed_length_penalty_can_be_computed() -> None:
-    check_search(SearchConfig(length_penalty=100))
-    assert length_penalty(OUTPUT_TOKENS, SearchConfig(length_penalty=100)) < math.inf
-    with pytest.raises(ConfigurationError, match="length_penalty"):
-        check_search(SearchConfig(length_penalty=101))
