@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.commands.train_run import compared
 from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
 from attncli.training import estimate, retention
 from attncli.training.command_line import settings, with_languages
-from attncli.training.dev import DevSet, evaluate
+from attncli.training.dev import DevSet
 from attncli.training.fitting import BOUNDED, LEAST, MOST, fine_tuning
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
@@ -25,7 +24,6 @@ from attncli.training.interfaces import (
     FinalModel,
     Interrupted,
     Report,
-    ScoreChange,
 )
 from attncli.training.log import read_log
 from attncli.training.retention import Tensors
@@ -234,32 +232,6 @@ def test_updates_that_do_not_help_leave_the_model_as_it_was(
     assert "the model is the initial one" in found.err
     before, after = bundle_weights(start), bundle_weights(tmp_path / "run")
     assert all(torch.equal(before[name], after[name]) for name in before)
-
-
-def test_forgetting_is_a_warning_whose_advice_is_a_lower_rate(
-    start: Path, own: Texts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of pairs that contradict the replay set, less is lost of it at the advised rate."""
-    own[1].write_text("".join(f"x{line}\n" for line in reversed(range(70))), "utf-8")
-    config = config_of(start, own, "train.lr=0.02").train
-    said = Compared("bleu", 9, ScoreChange(10, 20), ScoreChange(50, 46))
-    compared(said, config)
-    printed = capsys.readouterr().err
-    assert "before BLEU 10.00, after BLEU 20.00" in printed and "fell by 4.0 BLEU" in printed
-    advice = printed.partition("add -s ")[2].split()[0]
-    advised = config_of(start, own, advice)
-    assert advised.train.lr == 0.01
-    losses = []
-    for rate in (config.lr, advised.train.lr):
-        changes = (f"train.lr={rate}", "train.epochs=3", "data.replay=0.1", "train.samples=0")
-        folder = tmp_path / str(rate)
-        run(config_of(start, own, *changes), folder)
-        known = load(config_of(start, own, *changes), folder).replay
-        assert known
-        losses.append(evaluate(read(folder), known, config, lambda share: None).loss)
-    assert losses[0] > losses[1]
-    compared(said._replace(replay=ScoreChange(50, 48.5)), config)
-    assert "fell by" not in capsys.readouterr().err
 
 
 def test_one_language_or_a_model_without_a_replay_set_is_refused(
