@@ -84,7 +84,9 @@ def interruptible() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep converted models out of the user's cache; matplotlib keeps its fonts there."""
+    """Keep the user's models and cache out of the tests; matplotlib keeps its fonts there."""
+    for name in ("ATTN_MODEL", "ATTN_MODELS", "FORCE_COLOR"):
+        os.environ.pop(name, None)
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     os.environ.setdefault("MPLCONFIGDIR", str(Path(cache) / "matplotlib"))
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))

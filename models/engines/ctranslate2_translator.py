@@ -124,8 +124,8 @@ class CTranslate2Translator(TextTranslator):
         return frozenset([*NEVER_OUTPUT, *filter(target.is_control, ids)]) - {END}
 
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
+        phrases = self._phrases(sources, config)  # refuses too many before the search
         found = self._unconstrained(sources, config)
-        phrases = self._phrases(sources, config)
         if not any(phrases):
             return found
         from models.search.constrained import with_phrases

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import os
 import signal
@@ -10,20 +11,27 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
+import numpy
 import pytest
 
 from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
+from attncli.interface.bulk import BatchMapper
 from attncli.jobs import bulk_run, bulk_work
-from attncli.jobs.bulk_job import BulkJob, chunk_results
+from attncli.jobs.bulk_job import NOT_IN_BULK, BulkJob, chunk_results, read_job
 from attncli.jobs.bulk_run import part_name, read_part, write_part
 from attncli.jobs.bulk_shards import Shard, ShardResult
 from attncli.shell import app
+from attncli.task.table import RUNNERS, TASKS, find_runner
+from attncli.translate.runner import TranslateRunner
 from models.core.errors import ResourceError
+from models.engines.translator import Translator
 from tests.attncli.bulk import in_process
 
 SHARD = ["--shard", "7"]
@@ -53,6 +61,14 @@ def expected(source: Path, tiny_bundle: Path, tmp_path: Path) -> bytes:
 
 def bulk(given: Path, out: Path, *task: object) -> int:
     return app.run(["bulk", *SHARD, str(given), str(out), "--", *map(str, task)])
+
+
+def test_a_worker_gets_the_settings_of_the_command(tiny_bundle: Path, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("dog\tHund\n", "utf-8")
+    job = read_job(["translate", "-m", str(tiny_bundle), "--beam", "3", "--glossary", str(terms)])
+    assert (job.settings["beam"], job.settings["glossary"]) == (3, [["dog", "Hund"]])
+    job.open()
 
 
 def test_the_output_is_that_of_one_process(
@@ -255,11 +271,61 @@ def test_an_output_that_would_replace_something_is_refused(
         assert before == (out.read_bytes() if out.exists() else None)
 
 
-def test_documents_are_not_translated_as_lines(
-    source: Path, tiny_bundle: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", RUNNERS)
+def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
+    parameters = set(inspect.signature(resolve_name(TASKS[name].commands[name])).parameters)
+    options = {each.name for each in fields(find_runner(name).options_of)}
+    assert parameters <= {*options, "set", "beam", "nbest", "model", *NOT_IN_BULK}
+
+
+TEXTS = ["The dog sees a house.", "", "The old cat sleeps.", "A girl reads."]
+
+
+def bulk_of_fields(given: Path, out: Path, fields: list[str], *task: object) -> int:
+    words = [word for field in fields for word in ("--field", field)]
+    words += ["--shard", "2", "-q", str(given), str(out)]
+    return app.run(["bulk", *words, "--", *map(str, task)])
+
+
+@pytest.fixture
+def expected_texts(tiny_translator: Translator) -> list[str]:
+    return [found.text for found in TranslateRunner(tiny_translator).results(TEXTS)]
+
+
+def test_json_lines_keep_their_fields_and_get_the_result(
+    tiny_bundle: Path, tmp_path: Path, expected_texts: list[str]
 ) -> None:
-    page = source.rename(source.with_name("page.md"))
-    out = source.with_name("out.md")
-    assert bulk(page, out, "translate", "-m", tiny_bundle) == 1
-    assert f"for documents: attn translate -i {page} -o {out}" in capsys.readouterr().err
-    assert not out.exists()
+    rows = [json.dumps({"id": n, "meta": {"text": text}}) for n, text in enumerate(TEXTS)]
+    lines = [*rows[:2], "", "[1]", '{"meta": 7}', *rows[2:]]
+    source, out = tmp_path / "in.jsonl.gz", tmp_path / "out.jsonl"
+    source.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+    assert bulk_of_fields(source, out, ["meta.text"], "translate", "-m", tiny_bundle) == 1
+    found = out.read_text().split("\n")
+    assert found[2:5] == ["", "[1]", '{"meta": 7}'] and found[-1] == ""
+    objects = [json.loads(row) for row in found[:2] + found[5:-1]]
+    assert [one["translation"] for one in objects] == expected_texts
+    assert [one["meta"]["text"] for one in objects] == TEXTS
+    errors = (tmp_path / "out.jsonl.bulk" / "errors.jsonl").read_text().splitlines()
+    assert [json.loads(row)["record"] for row in errors] == [4, 5]
+
+
+def test_pairs_of_two_fields_are_aligned(tiny_bundle: Path, tmp_path: Path) -> None:
+    pair = {"en": "The dog sees\ta house.", "de": "Der Hund sieht ein Haus."}
+    (tmp_path / "in").write_text(json.dumps(pair) + "\n")
+    words = ("align", "-m", tiny_bundle, "--reverse-model", tiny_bundle)
+    assert bulk_of_fields(tmp_path / "in", tmp_path / "out", ["en", "de"], *words) == 0
+    assert "-" in json.loads((tmp_path / "out").read_text())["links"]
+    assert bulk_of_fields(tmp_path / "in", tmp_path / "out", ["en"], *words) == 2
+
+
+def test_a_batch_gets_a_column_of_results(
+    tiny_bundle: Path, soft_captioner: Path, photos: Path, expected_texts: list[str]
+) -> None:
+    mapper = BatchMapper(["translate", "-m", str(tiny_bundle)])
+    found = mapper({"text": numpy.array(TEXTS), "id": numpy.arange(4)})
+    assert list(found["translation"]) == expected_texts and list(found["id"]) == [0, 1, 2, 3]
+    assert isinstance(found["translation"], numpy.ndarray)
+    content = (photos / "a.png").read_bytes()
+    captions = BatchMapper(["caption", "-m", str(soft_captioner)], column="image", into="said")
+    found = captions({"image": [content, b"none"]})
+    assert found["said"][0] and "not a readable image" in found["said_error"][1]

@@ -14,6 +14,26 @@ HERE = "cannot be used in a bulk job"
 CAPTION, TRANSLATOR = "-m {caption} --device cpu", FILES / "bundles/transformer"
 SCORED = "evaluate captions captions.tsv"
 MISTAKES = [  # words, exit status, what the message says
+    ("tranlate x", 2, "'translate'"),
+    ("models shwo dot", 2, "'models show'"),
+    ("--foo", 2, "no such option: --foo"),
+    ("translate --bean 3", 2, "--beam"),
+    ("translate -m {text} -i x.en x", 2, "--input"),
+    ("translate -i one --input=two", 2, "--input is given 2 times"),
+    ("translate -m x -s search.temperature=0.5 x", 1, "expected search.method=sample"),
+    ("caption a.png -s search.bean=3", 1, "did you mean beam"),
+    ("caption a.png -s beam=3", 1, "setting 'beam' without its table; expected search.beam"),
+    ("caption a.png -s train.warmup=3", 1, "unknown setting 'train'"),
+    ("caption a.png -s search.max_ratio=3", 1, "search.max_ratio', which has no effect"),
+    ("caption a.png -s search.beam=0", 1, "search.beam = 0; expected at least 1"),
+    ("caption a.png -s search.beam", 1, "the form section.key=value"),
+    ("models show transformr", 1, "did you mean transformer"),
+    ("models show NOPE", 1, "`attn models` lists all names"),
+    ("models show ./none", 1, "no model at none"),
+    ("models show .", 1, "config"),
+    ("models show a.csv", 1, "a.csv is a file"),
+    ("translate -m {text} a.csv", 1, "name of a file"),
+    ("translate -m {text} film2.srt", 1, "no file film2.srt; expected text to translate"),
     ("translate -m {text} --align --keep-tags x", 2, "'--align'"),
     ("translate -m {text} --show --keep-tags x", 2, "'--show'"),
     ("translate -m {text} --show --format jsonl x", 2, "'--show'"),
@@ -30,6 +50,15 @@ MISTAKES = [  # words, exit status, what the message says
     ("translate -m {text} -i a.csv --column text -n 2", 2, "a document has one output"),
     ("translate -m {text} -i a.csv --column text --align", 2, "a document has one output"),
     ("translate -m {text} -i a.jsonl --field a -s input.keep=b", 2, "cannot be combined"),
+    ("translate -m {text} -m {text} -s compute.backend=ctranslate2 x", 1, "several models"),
+    ("translate -m {text} -m {text} --precision int8 x", 1, "several models"),
+    ("translate -m {text} -m {caption} x", 1, "attn caption"),
+    ("translate -m {text} --to de x", 1, "for a model of a single direction"),
+    ("translate --to it --from auto x", 1, "unknown target language 'it'"),
+    ("translate -m {text} --threads -1 x", 1, "'--threads'"),
+    ("translate -m {text} --beam 0 x", 1, "search.beam = 0"),
+    ("classify -m {label} -m {label} x", 2, "--model is given 2 times"),
+    ("caption -m {caption} -m {caption} a.png", 2, "--model is given 2 times"),
     ("translate -m {text} -i a.srt --into b.srt", 2, "the input is srt, and this is for json"),
     ("classify -m no-model -s picture.lines=1 x", 1, "--show or --picture"),
     ("classify -m no-model -o missing/out x", 1, "no folder missing"),
@@ -42,6 +71,7 @@ MISTAKES = [  # words, exit status, what the message says
     (f"caption {CAPTION} - --sidecar", 2, "no place for text"),
     (f"caption {CAPTION} a.png -s output.overwrite=true", 1, "expected --sidecar"),
     ("caption -m nowhere a.png", 1, "nowhere"),
+    (f"caption {CAPTION} a.png -s attention.read_decode=argmax", 1, "attention is not hard"),
     (f"caption {CAPTION} a.png -s search.method=greedy -n 2", 2, "--nbest"),
     (f"caption -m {TRANSLATOR} a.png", 1, "use `attn translate`"),
     ("align --hypotheses x -s align.layer=2", 1, "align.layer without a model"),
@@ -83,6 +113,7 @@ MISTAKES = [  # words, exit status, what the message says
     (f"{SCORED} --hypotheses x --by-length", 2, "--by-length"),
     (f"{SCORED} --hypotheses nowhere", 1, "cannot read nowhere"),
     (f"{SCORED} --images nowhere -m x", 1, "nowhere cannot be read as images"),
+    ("bulk a.md out -- translate -m {text}", 1, "for documents: attn translate -i a.md -o out"),
     ("bulk in out", 1, "-- translate|classify|caption|transcribe|align"),
     ("bulk translate -m en-de in out", 1, "-- translate|classify|caption|transcribe|align"),
     ("bulk . out -- translate --show", 1, HERE),
@@ -120,9 +151,8 @@ def test_a_mistake_is_one_line_that_names_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(photos)
-    monkeypatch.delenv("ATTN_MODEL", raising=False)
     Path("captions.tsv").write_text("a.png\ta dog\n")
-    for name in ("x.en", "x.de", "a.csv", "a.ipynb", "a.eml", "a.pdf", "a.jsonl", "a.srt"):
+    for name in ("x.en", "x.de", "a.csv", "a.ipynb", "a.eml", "a.pdf", "a.jsonl", "a.srt", "a.md"):
         Path(name).write_text("id,text\n1,a\n")
     models = {"text": tiny_bundle, "caption": soft_captioner, "label": toy_classifier}
     for name, folder in models.items():

@@ -70,15 +70,6 @@ def test_a_part_is_shown_with_equation_source_and_options(attn: Attn) -> None:
     assert hard["settings"][0]["name"] == "model.attention.read_decode"
 
 
-def test_a_bundle_is_shown_with_its_size(tiny_bundle: Path, attn: Attn) -> None:
-    from safetensors.torch import load_file
-
-    text = attn("models", "show", str(tiny_bundle)).out
-    size = sum(tensor.numel() for tensor in load_file(tiny_bundle / "model.safetensors").values())
-    assert f"# {size:,} parameters with " in text
-    assert from_toml(text, "shown")["model"]["embedding"] == 64
-
-
 def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
     tmp_path: Path, attn: Attn
 ) -> None:
@@ -89,16 +80,6 @@ def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
     assert places == sorted(places)
     assert "model.image" not in text and "gate =" not in text and "languages =" not in text
     assert "encoder_layers" in text and "max_caption" not in text
-
-
-@pytest.mark.parametrize(
-    "name, said",
-    [("transformr", "did you mean transformer"), ("NOPE", "`attn models` lists all names"),
-     ("./none", "no model at none"), (".", "config")],
-)  # fmt: skip
-def test_unknown_names_are_one_line(name: str, said: str, attn: Attn) -> None:
-    error = attn("models", "show", name, status=1).err
-    assert said in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import pytest
 import zstandard
 from PIL import Image
 
-from attncli.data.alignments import read_links
 from attncli.data.lines import open_text
 from attncli.data.named_files import named_images, open_images
 from attncli.data.tables import read_content
@@ -79,12 +78,6 @@ def test_tags_are_found_whatever_the_line_has(text: str) -> None:
 def test_more_tags_than_the_ceiling_are_seen_at_once() -> None:
     line = Line(1, "<b>" * (LINE_TAGS + 1) + "a")
     assert Plan.of(line, Upper(), PlanOptions(), tags=True).refused
-
-
-@pytest.mark.parametrize("text", ["1000000000 1 1", "1" * 5000 + " 1 1", "0-" + "1" * 5000, "²-0"])
-def test_links_of_absurd_numbers_are_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ModelError, match="file"):
-        read_links(write(tmp_path / "file", f"{text}\n"), index="0")
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,40 @@
-"""Documents that are damaged or odd are read, or refused in one line."""
+"""Documents that are damaged, odd or endless: read in linear time, or refused in one line."""
 
 from __future__ import annotations
 
+import gc
 import io
 import json
+import time
 import tracemalloc
 import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 import pytest
 
-from attncli.documents.document import DocumentOptions, read_document
+from attncli.data.alignments import parse_pharaoh
+from attncli.documents.completion import completed
+from attncli.documents.document import (
+    FORMATS,
+    DocumentOptions,
+    balanced,
+    read_document,
+    string_segment,
+)
+from attncli.documents.inline import read_lines
+from attncli.faithful.checks import check
+from attncli.faithful.divide import halves, sentences, split
+from attncli.faithful.parse import parse
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.translate import documents as jobs
+from attncli.translate.documents import KEYED
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
+from models.search.repeats import repetition
+from models.text.languages import Glossary, Term
+from models.text.normalise import is_untranslatable, without_added_stop
 
 TIME = "1\n00:00:01,000 --> 00:00:02,000\n"
 LONG = "1" * 5000
@@ -121,3 +142,147 @@ def test_an_archive_of_too_many_tags_is_not_unpacked_to_its_end() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 32 << 20
+
+
+SIZES = (1000, 10_000, 100_000)
+LEAST = 0.01  # seconds: less is noise
+TIMES = 15  # as long for ten times the length
+PATTERNS = (  # head, what is repeated, tail
+    *("a", "A ", "1", "-", "_", "*", "`", "~", "#", ">", "<", "&", "|", ":", "!", "=", "+", "."),
+    *(",", "$", "/", "\\", "'", '"', "(", "[", "]", "{", "}", " ", "\t", "\n", "\u0301", "♪", "犬"),
+    *("<b>", "</b>", "<b></b>", "<i>a</i> ", "<br/>", "<!--", "[a](b)", "{x}", "%s", "\\n", '\\"'),
+    *("A. B ", "a | ", "- ", "&amp;", "[^", "\\N", "/* ", "a: ", "{§1}", "<img alt='a b'>"),
+    *("- a\n", "a=b\n", '"a";\n', "{\\i1}", "{\\k5}ab ", "<00:01.000>ab "),
+)
+UNIT = "<xliff><trans-unit>"
+ENDS = {  # whole texts that the signs alone do not make
+    "container": ("", ":", "}\n"),
+    "callout": ("> [!NOTE]", " ", "x\n"),
+    "address": ("a@", ".", "@"),
+    "keys": (":", "a", "\n"),
+    "commas": ("[Script Info]\nFormat: ", ",", "\n" + "Dialogue: a\n" * 9),
+    "marks": ("a {", "§", " <b>c</b>"),
+    "codes": (UNIT + "<source>a</source><target>", "<it></it >", "</target></trans-unit></xliff>"),
+    "sources": (UNIT, "<source>a</source>", "<target>a</target></trans-unit></xliff>"),
+    "timed": ("<tt><p>ab ", "<metadata/>", "</p></tt>"),
+    "escapes": ('"', '\\"', '"\n"a" = "b";'),
+}
+FRAMES = {  # around a text
+    "srt": "1\n00:00:01,000 --> 00:00:02,000\nAb {} cd\n",
+    "vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nAb {} cd\n",
+    "ass": "[Script Info]\nFormat: Text\nDialogue: Ab {} cd\n",
+    "html": "<p>Ab {} cd</p>",
+    "csv": "a\n{} cd\n",
+    "po": 'msgid "Ab {} cd"\nmsgstr ""\n',
+    "yaml": "a: [{}]\n",
+    "properties": "a=Ab {} cd\n",
+    "strings": '"a" = "Ab {} cd";\n',
+    "xml": "<resources><string name='a'>Ab {} cd</string></resources>",
+    **dict.fromkeys(("json", "jsonl", "arb"), '{{"a": "Ab {} cd"}}\n'),
+}
+
+
+def document(format: str, text: str) -> None:
+    """Read a document and write it with other texts."""
+    columns, fields = {"csv": ("a",)}.get(format, ()), {"jsonl": ("a",)}.get(format, ())
+    options = DocumentOptions(columns, fields, to="de")
+    for content in {text, FRAMES.get(format, "Ab {} cd\n").replace("{}", text)}:
+        try:
+            found = jobs.opened(content.encode(), format, options)
+        except ModelError:  # one line
+            continue
+        outcomes = []
+        for line in jobs.lines_of(found):
+            other = (EMPTY._replace(text=line.text.replace("Ab", "Xy")),)
+            outcomes.append(TranslatedLine(line, Translation(line.text, other)))
+        jobs.written(found, outcomes)
+
+
+def string(text: str) -> None:
+    if found := string_segment(0, len(text), text, str):
+        found.write(found.texts)
+
+
+def into(format: str, text: str) -> None:
+    content = FRAMES[format].replace("{}", text)
+    with suppress(ModelError):
+        completed(content, content, format)
+
+
+def links(text: str) -> None:
+    with suppress(ModelError):
+        for _ in parse_pharaoh(text, "line 1"):
+            pass
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    **{name: partial(document, name) for name in [*FORMATS, "text"]},
+    "split": lambda text: split(text, lambda part: len(part) <= 200),
+    "sentences": sentences,
+    "halves": halves,
+    "lines": read_lines,
+    "string": string,
+    "balanced": lambda text: balanced(text, 3),
+    "address": is_untranslatable,
+    "tags": lambda text: parse(text, str),
+    "checks": lambda text: check(text, text),
+    "loop": lambda text: repetition(f"{text} {text}", text),
+    "links": links,
+    **{f"into {name}": partial(into, name) for name in KEYED.split(", ") if name != "yaml"},
+    "stop": lambda text: without_added_stop(text, text),
+    "glossary": Glossary((Term("big dog", "x"), Term("a", "y"))).found,
+}
+
+
+def texts(size: int) -> dict[str, str]:
+    """Return a text of this length for each pattern, and for each with an end that fails."""
+    whole = {sign: sign * (size // len(sign)) for sign in PATTERNS}
+    ended = {f"{sign}x": f"{text}x" for sign, text in whole.items() if len(sign) == 1}
+    made = {name: f"{head}{one * size}{end}" for name, (head, one, end) in ENDS.items()}
+    return whole | ended | made
+
+
+LARGE = {  # format: documents of about 100,000 characters
+    **{name: [frame.replace("{}", "ab " * 30_000)] for name, frame in FRAMES.items()},
+    "xml": [
+        f"<resources>{'<a>' * 200}{'<b/>' * 25_000}{'</a>' * 200}</resources>",
+        f"<resources>{'<string>' * 200}{'<b>ab</b>' * 1000}{'</string>' * 200}</resources>",
+        f"<xliff>{'<trans-unit><source>ab</source></trans-unit>' * 2000}</xliff>",
+    ],
+    "json": ['{"' + "k" * 50_000 + '": {' + '"a": 1, ' * 3000 + '"b": "ab"}}'],
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_document_takes_at_most_half_a_kilobyte_for_a_character(name: str) -> None:
+    for content in LARGE[name]:
+        tracemalloc.start()
+        document(name, content)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 500 * len(content)
+
+
+def seconds(read: Callable[[str], object], text: str) -> float:
+    gc.disable()  # its time depends on all objects of the process
+    started = time.process_time()
+    read(text)
+    gc.enable()
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("sizes", [SIZES[:2], pytest.param(SIZES, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", READERS)
+def test_ten_times_the_length_takes_at_most_fifteen_times_as_long(
+    name: str, sizes: tuple[int, ...]
+) -> None:
+    read = READERS[name]
+    before = dict.fromkeys(texts(sizes[0]), float("inf"))
+    for size in sizes:
+        for pattern, text in texts(size).items():
+            most = TIMES * max(LEAST, before[pattern])
+            found = [seconds(read, text)]
+            while found[-1] > most and len(found) < 3:  # another process was in the way
+                found.append(seconds(read, text))
+            assert min(found) <= most, (pattern, size)
+            before[pattern] = min(found)

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from attncli.faithful.divide import sentences
+from attncli.faithful.fit import Fitting, fitted
 from attncli.faithful.kinds import KINDS
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
@@ -24,7 +25,6 @@ from models.text.normalise import normalise
 from tests.upper_model import Upper
 
 USUAL = TranslateOptions()
-
 PLAIN = "The old dog sees a small house."
 
 
@@ -59,6 +59,14 @@ def test_spaces_and_emoji_do_not_change_the_translation_and_are_kept_at_the_ends
     assert translated([before + text + after], tiny_translator) == [before + plain + after]
 
 
+class Copying(Upper):
+    """A model that copies characters that it does not know."""
+
+    def __init__(self, known: Translator) -> None:
+        super().__init__()
+        self.unknown_characters = known.unknown_characters  # type: ignore[method-assign]
+
+
 def test_outcomes_name_the_unknown_characters_that_the_output_lacks(
     tiny_translator: Translator,
 ) -> None:
@@ -78,14 +86,6 @@ def test_a_line_of_letters_that_the_model_does_not_know_is_copied_and_reported(
     assert found[0].translation and found[0].translation.text == lines[0] and not found[0].lost
     assert next(OutputReport().messages(found)).startswith("line 1: copied")
     assert not outcomes(lines, tiny_translator, TranslateOptions(verbatim=True))[0].foreign
-
-
-class Copying(Upper):
-    """A model that copies characters that it does not know."""
-
-    def __init__(self, known: Translator) -> None:
-        super().__init__()
-        self.unknown_characters = known.unknown_characters  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize(
@@ -113,23 +113,6 @@ def test_lines_without_letters_and_addresses_pass_unchanged(tiny_translator: Tra
     assert translated(["600"], model, TranslateOptions(verbatim=True)) == ["600"] and list(
         model.asked
     ) == ["600"]
-
-
-@pytest.mark.parametrize(
-    "lines, options, said",
-    [
-        (["3 1 2", "", "4"], USUAL, "2 lines without letters copied; --verbatim translates them"),
-        (["3 1 2", "a"], USUAL, ""),
-        (["3 1 2"], TranslateOptions(verbatim=True), ""),
-        ([""], USUAL, ""),
-    ],
-)
-def test_an_input_without_letters_is_reported(
-    lines: list[str], options: TranslateOptions, said: str
-) -> None:
-    report = OutputReport()
-    assert not list(report.messages(outcomes(lines, Upper(), options)))
-    assert report.copied() == said
 
 
 def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
@@ -179,24 +162,6 @@ def test_a_word_that_is_longer_than_the_model_accepts_is_copied() -> None:
     assert translated(["走" * 250], model) and model.asked  # written without spaces
 
 
-def test_parts_that_are_cut_within_a_word_are_no_longer_than_usual_texts() -> None:
-    model, text = Upper(), "see " + "走" * 250 + " and " + "word " * 15
-    model.search = replace(model.search, split_above=5)
-    [long] = translated([text], model)
-    parts = [part for part in model.asked if set(part) == {"走"}]
-    assert max(map(model.source_length, parts)) <= 5
-    assert long.replace(" ", "") == text.upper().replace(" ", "")
-    assert max(map(model.source_length, model.asked)) > 5  # cut at spaces: as the model accepts
-
-
-def test_sentences_end_at_sentence_ends_only() -> None:
-    assert sentences("Mr. A. Smith came. He left!") == ["Mr. A. Smith came.", "He left!"]
-    assert sentences("He said 3. Then he left.") == ["He said 3. Then he left."]
-    assert sentences("What? no. Yes... maybe") == ["What? no.", "Yes... maybe"]
-    assert sentences("走吧。好。") == ["走吧。", "好。"]
-    assert sentences("one") == ["one"]
-
-
 def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "dev.tsv"
     path.write_text("a\tb\n")
@@ -214,6 +179,14 @@ def test_a_file_name_in_place_of_text_is_refused(tmp_path: Path) -> None:
     check_texts(["https://example.org/film2.srt"])
     check_texts(["e.g."])
     check_texts([])
+
+
+def test_sentences_end_at_sentence_ends_only() -> None:
+    assert sentences("Mr. A. Smith came. He left!") == ["Mr. A. Smith came.", "He left!"]
+    assert sentences("He said 3. Then he left.") == ["He said 3. Then he left."]
+    assert sentences("What? no. Yes... maybe") == ["What? no.", "Yes... maybe"]
+    assert sentences("走吧。好。") == ["走吧。", "好。"]
+    assert sentences("one") == ["one"]
 
 
 def outcome_of(number: int, text: str, *, truncated: bool = False) -> TranslatedLine:
@@ -240,6 +213,16 @@ def test_a_line_with_a_term_of_the_glossary_is_translated_sentence_by_sentence()
     assert Plan.of(line, model, USUAL.plan).texts == [line.text]
     model.glossary = Glossary((Term("cat", "Kater"),))
     assert Plan.of(line, model, USUAL.plan).texts == ["The dog sees.", "The old cat sleeps."]
+
+
+def test_parts_that_are_cut_within_a_word_are_no_longer_than_usual_texts() -> None:
+    model, text = Upper(), "see " + "走" * 250 + " and " + "word " * 15
+    model.search = replace(model.search, split_above=5)
+    [long] = translated([text], model)
+    parts = [part for part in model.asked if set(part) == {"走"}]
+    assert max(map(model.source_length, parts)) <= 5
+    assert long.replace(" ", "") == text.upper().replace(" ", "")
+    assert max(map(model.source_length, model.asked)) > 5  # cut at spaces: as the model accepts
 
 
 class Echo(Upper):
@@ -277,3 +260,27 @@ def test_a_model_that_copies_gives_the_line_whatever_it_is() -> None:
         if plan.tagged and plan.tagged.tags:
             continue  # without the places of words
         assert normalise(plan.restored(result).text) == normalise(text), (text, plan)
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "expected"),
+    [
+        ("Stop!!! It is here!!!", "Arrête ! ! ! Il est ici ! ! ! ! !", "Arrête !!! Il est ici !!!"),
+        ("Really???", "Wirklich??", "Wirklich???"),
+        ("What?!", "Was!!", "Was?!"),
+        ("Help!! Come!", "Hilfe!", "Hilfe!"),  # another number of runs
+        ("No!", "Nein!", "Nein!"),
+        ("Why? Go!", "¿Por qué? ¡Ve!", "¿Por qué? ¡Ve!"),
+        ('(He said "no".)', '(Er sagte "nein".', '(Er sagte "nein".)'),
+        ('Type "exit".', "Tapez « exit.", "Tapez « exit »."),
+        ('"No!"', "„Nein!", "„Nein!“"),
+        ('"A" and (b)', '"A und (b)', '"A und (b)'),  # another pair is open
+        ("in ‘bold’ style", "im Stil ‘fett'", "im Stil ‘fett’"),
+        ('It is 27"', 'Es ist 27"', 'Es ist 27"'),
+    ],
+)
+def test_signs_are_as_many_as_in_the_source_and_in_pairs(
+    source: str, output: str, expected: str
+) -> None:
+    form = Fitting(ends=True, capitals=True, is_small=lambda word: True)
+    assert fitted(("", ""), [source], [output], form) == [expected]

@@ -98,12 +98,6 @@ def test_pieces_are_summed_and_shared_by_the_characters_in_each_word() -> None:
     assert of_word == pytest.approx({0: 0.6 * 2 / 3 * 3 / 4, 1: 0.4 * 2 / 3 * 3 / 4})
 
 
-def test_parts_of_a_text_look_at_their_own_words_alone() -> None:
-    part = TokenWeights([(0, 1)], [(0, 1)], [[1.0]])
-    found = word_weights([part, part.moved(2, 2)], words("a b"), words("x y"))
-    assert found == [{0: 1.0}, {1: 1.0}]
-
-
 def around(text: str, *parts: Part) -> dict[str, tuple[str, ...]]:
     """Which elements are around each element of a rightly nested text."""
     for each in parts:  # an element without words is one part

@@ -1,4 +1,4 @@
-"""Protected parts come back as they were; words beside them are text."""
+"""Protected parts come back as they were; what a check names is wrong."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from attncli.faithful.checks import NAMES, are_faithful, check, check_marked, check_plain
 from attncli.faithful.kinds import KINDS, PartKind
 from attncli.faithful.numbers import localised
 from attncli.faithful.protect import Part, finder, protect, restore
@@ -23,7 +24,11 @@ a.b+c@d-e.org /usr/lib/x.so C:\tmp\a.txt ~/x src/main.py 8f3K-22Lq-PPa9 192.168.
 MM/DD/YYYY h:mm <color=#ff0000> 2-3 H2SO4 https://a.b/c%20d?x=y
 """
 OTHERS = ["(555) 123-4567", "B-MW 1234", "AB12 CDE", "5’11”", "{{ a | b('c') }}", "'{x}'", '"%d"']
+
+
 OTHERS += ['\\"%s\\"', "{ $userName }", "h:mm a"]
+
+
 PARTS = [*EXAMPLES, *EMOJI, *CODES.split(), *OTHERS]
 SENTENCES = ["See {} now.", "({}) is it", "It is {}.", "{}: the dog", "Look: {}, and", "{}"]
 
@@ -121,18 +126,18 @@ def test_protect_and_restore_give_the_text_whatever_it_is() -> None:
             ]
 
 
+def test_a_model_with_too_few_reserved_tokens_reads_the_parts_themselves() -> None:
+    marks, parts = protect("{a} or {b} or {c} ☀")
+    assert readable(marks, parts, model(2))[0] == "{a} or {b} or {c} ☀"
+    assert readable(marks, parts, model(3))[0] == "\ue000 or \ue001 or \ue002 ☀"
+
+
 def test_spans_of_what_the_model_reads_are_spans_of_the_text_with_marks() -> None:
     marks, parts = protect("The word%s and {x}.")
     read, _, edits = readable(marks, parts, model(0))
     assert read == "The word %s and {x}." and len(marks) == len("The word_ and _.")
     spans = [(0, 3), (4, 8), (9, 11), (12, 15), (16, 19), (19, 20)]
     assert shifted(spans, edits) == [(0, 3), (4, 8), (8, 9), (10, 13), (14, 15), (15, 16)]
-
-
-def test_a_model_with_too_few_reserved_tokens_reads_the_parts_themselves() -> None:
-    marks, parts = protect("{a} or {b} or {c} ☀")
-    assert readable(marks, parts, model(2))[0] == "{a} or {b} or {c} ☀"
-    assert readable(marks, parts, model(3))[0] == "\ue000 or \ue001 or \ue002 ☀"
 
 
 @pytest.mark.parametrize(
@@ -168,3 +173,91 @@ def test_numbers_have_the_separators_of_the_target(
     if number in ("1,234.56", "8,311", "€8,311"):
         text, parts = protect(f"so {number} it", languages=languages)
         assert restore(text, parts) == f"so {expected} it"
+
+
+TABLE = [
+    ("It costs 1,234.56", "Es kostet 1.234,56", ""),
+    ("It costs 1,234.56", "Es kostet 1.243,56", "digits"),
+    ("12 dogs", "21 Hunde", "digits"),
+    ("300,000 yen", "30.000 Yen", "digits"),
+    ("in 1473", "damals", "digits"),
+    ("Your PIN is 4711.", "Ihre PIN ist.", "digits"),
+    ("10,000 men", "10 000 hommes", ""),
+    ("14 000 soldats et 2 hommes", "14,000 soldiers and 2 men", ""),
+    ("1 000 et 10 000", "10,000 and 1,000", ""),
+    ("at 08:30", "um 8.30 Uhr", ""),
+    ("at 7 p.m.", "um 19 Uhr", ""),
+    ("at 7 p.m.", "um 20 Uhr", "digits"),
+    ("at 5 p.m.", "um 17:00", ""),
+    ("It's 3:30.", "Es ist halb vier.", ""),
+    ("You have twelve dogs", "Du hast 12 Hunde", ""),
+    ("I spent 100 dollars", "hundert Dollar", ""),
+    ("no more than 1,000", "no más de mil", ""),
+    ("I'm 25 years old", "vingt-cinq ans", ""),
+    ("the 3.5 and 4", "die 35 und 4", "digits"),
+    ("Press %s", "Drücke", "parts"),
+    ("Press %s", "Drücke %s", ""),
+    ('Press "%s"', "Drücke „%s“", ""),
+    ("See https://a.org/b?c=1 now", "Sieh https://a.org/b?c=2", "parts"),
+    ("<b>a</b>", "<b>b", "tags"),
+    ("<b>a</b> <i>b</i>", "<i>b</i> <b>a</b>", ""),
+    ("the dog", "…", "empty"),
+    ("…", "", ""),
+    ("the dog", "a b c a b c a b c", "repetition"),
+    ("ha ha ha ha ha ha", "ha ha ha ha ha ha", ""),
+    ("the dog " * 20, "der", "length"),
+    ("the dog", "der Hund und " + "noch ein anderer großer Hund " * 3, "repetition length"),
+    ("the dog", "der \ufffd Hund", "characters"),
+]
+
+
+@pytest.mark.parametrize(("source", "output", "names"), TABLE)
+def test_a_check_names_what_is_wrong(source: str, output: str, names: str) -> None:
+    assert [one.name for one in check(source, output)] == names.split()
+    assert not set(names.split()) - set(NAMES)
+
+
+def test_every_check_is_in_the_table() -> None:
+    assert {name for *_, names in TABLE for name in names.split()} == {*NAMES}
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "found"),
+    [
+        ("{a} and {b}", "1 0", ""),
+        ("{a} and {b}", "0", "{b} is missing"),
+        ("{a} and {b}", "0 1 0", "{a} is repeated"),
+        ("%s and %d", "1 0", "another order of placeholders without numbers"),
+        ("%1$s and %2$d", "1 0", ""),
+        ("%s and %s", "1 0", ""),
+    ],
+)
+def test_marks_are_compared_one_by_one(source: str, output: str, found: str) -> None:
+    text, parts = protect(source)
+    for n in range(len(parts)):
+        output = output.replace(str(n), f"x {chr(0xE000 + n)}")
+    assert [(one.name, one.found) for one in check_marked(text, output, parts)] == (
+        [("parts", found)] if found else []
+    )
+
+
+def test_a_text_passes_the_check_of_its_own_translation_by_copying() -> None:
+    random = Random(4)
+    for _ in range(300):
+        text = line(random)
+        assert not [one for one in check_plain(text, text) if one.name != "empty"]
+        assert not [one for one in check(text, text) if one.name != "empty"], text
+
+
+def test_pairs_are_faithful_if_nine_of_ten_are() -> None:
+    right, wrong = ("12 dogs", "12 Hunde"), ("12 dogs", "13 Hunde")
+    for wrongs, faithful in ((0, True), (1, True), (2, False)):
+        pairs = [right] * (10 - wrongs) + [wrong] * wrongs
+        assert are_faithful(*zip(*pairs, strict=True)) == faithful
+
+
+def test_numbers_of_any_length_are_compared() -> None:
+    long = "1" * 5000  # Python refuses to convert more than 4,300 digits
+    assert check(f"a {long}", f"b {long}") == ()
+    [found] = check_plain(f"a {long}", f"b {long}2")
+    assert found.name == "digits"

@@ -110,19 +110,6 @@ def test_a_large_photo_is_read_alike_by_its_path_and_by_pillow(
     assert path.tobytes() == opened.tobytes() and path.width < 1200  # reduced while it is decoded
 
 
-def test_a_caption_shows_its_maps(soft_captioner: Path, photos: Path) -> None:
-    one: Any = load(soft_captioner).caption(photos / "a.png")  # type: ignore[union-attr]
-    assert one.alignment.maps.shape[0] == len(one.alignment.words)
-    assert one.alignment.words[0] in one.picture and "<iframe" in one._repr_html_()
-    assert one.score == one.hypotheses[0].score and isinstance(one.image, Image.Image)
-
-
-@pytest.mark.parametrize("given", ["missing.png", 5, numpy.zeros((2, 2, 7)), b"no image"])
-def test_what_is_no_image_is_a_model_error(soft_captioner: Path, given: Any) -> None:
-    with pytest.raises(ModelError):
-        load(soft_captioner).caption([given])  # type: ignore[union-attr]
-
-
 def test_classify_one_or_many(toy_classifier: Path) -> None:
     classifier: Any = load(toy_classifier)
     texts = ["play some music", "what is the weather"]
@@ -134,6 +121,13 @@ def test_classify_one_or_many(toy_classifier: Path) -> None:
     assert classifier.classify("").score == 0
     with pytest.raises(ModelError, match="nbest = 0"):
         classifier.classify(texts[0], nbest=0)
+
+
+def test_a_caption_shows_its_maps(soft_captioner: Path, photos: Path) -> None:
+    one: Any = load(soft_captioner).caption(photos / "a.png")  # type: ignore[union-attr]
+    assert one.alignment.maps.shape[0] == len(one.alignment.words)
+    assert one.alignment.words[0] in one.picture and "<iframe" in one._repr_html_()
+    assert one.score == one.hypotheses[0].score and isinstance(one.image, Image.Image)
 
 
 def test_what_is_no_text_or_no_device_is_refused(tiny_bundle: Path) -> None:

@@ -1,4 +1,4 @@
-"""Comparing variants: names, run folders, rows, continuation."""
+"""Comparing variants: names, run folders, rows, continuation; what a comparison calls noise."""
 
 from __future__ import annotations
 
@@ -10,19 +10,30 @@ from pathlib import Path
 
 import pytest
 
+from attncli.commands.compare import ComparedData, base_config
 from attncli.jobs import compare
+from attncli.jobs.compare import check_all
 from attncli.jobs.variants import find, variants, with_grid
 from attncli.render.comparison import WRITERS
 from attncli.render.plots import FORMATS
-from attncli.scoring.comparison import RunScores
+from attncli.scoring.comparison import (
+    Noise,
+    RunScores,
+    from_record,
+    noise,
+    ranked,
+    spread,
+    verdict,
+)
 from attncli.scoring.score import MetricScore
 from attncli.training.configuration import run_config
-from attncli.training.estimate import Estimate
-from attncli.training.settings.config import RunConfig
 from attncli.training.sources import comparison_of
-from models.networks.bundle import Bundle
-from tests.attncli.command_line import Attn
+from models.networks.bundle import Bundle, read
+from tests.attncli.command_line import Attn, evaluated
 from tests.attncli.training.small import SMALL, write_texts
+from tests.attncli.training.small import run as train
+from tests.attncli.training.small_captions import SMALL as SMALL_IMAGES
+from tests.attncli.training.small_captions import Files, small_config
 
 BASE = run_config("rnnsearch-nano", assignments=["model.bidirectional=false", "train.steps=7"])
 SETTINGS = [word for setting in SMALL for word in ("-s", setting)]
@@ -86,17 +97,6 @@ def test_tables_of_a_comparison_are_complete_in_every_format() -> None:
     assert all(write([]) == "" or name in ("csv", "json") for name, write in WRITERS.items())
 
 
-@pytest.mark.parametrize(("most", "is_told"), [(10, False), (11, False), (12, True)])
-def test_different_numbers_of_updates_are_told(most: int, is_told: bool) -> None:
-    dev = (MetricScore("bleu", 20.0),)
-    rows = [
-        RunScores(name, 1, dev, (), 2.0, None, 1000, updates, 5.0, 1.0)
-        for name, updates in (("none", most), ("dot", 10))
-    ]
-    note = f"different numbers of updates, from 10 (dot) to {most} (none)"
-    assert all((note in WRITERS[name](rows)) == is_told for name in ("txt", "md", "tex"))
-
-
 def test_every_variant_of_the_default_list_can_be_built() -> None:
     names = comparison_of(BASE.model.family).variants
     found = variants(names, BASE, [])
@@ -155,28 +155,31 @@ def test_a_dry_run_lists_what_is_not_measured_and_writes_nothing(
     )
 
 
-def test_each_shape_is_timed_once_with_its_own_limits_and_scores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_variant_whose_loss_has_no_perplexity_is_left_out(
+    tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts, timed = write_texts(tmp_path), []
-    slow = {1: 10.0, 2: 20.0}  # seconds of an update, by heads
+    losses = {"dot": 1.0, "cosine": 800.0}
 
-    def dry_run(config: RunConfig, **_: object) -> Estimate:
-        timed.append(config.model.heads)
-        update = slow[config.model.heads]
-        return Estimate(1, "", 9, "", 0, 4, (), 9, 9, seconds=(update,), scoring=1.0, preparation=3)
+    def scores(bundle: Bundle, *_: object) -> tuple[float, tuple[MetricScore, ...]]:
+        return losses[bundle.model.config.attention.score], (MetricScore("bleu", 1.0),)
 
-    monkeypatch.setattr(compare, "dry_run", dry_run)
-    base = run_config("transformer-nano", assignments=["train.steps=2", "model.heads=1"])
-    names = ["heads=1", "heads=2", "lr=0.01", "lr=0.01+dropout=0.3", "steps=5"]
-    runs = compare.plan(variants(names, base, []), base.data, 2, tmp_path / "out")
-    tests = compare.Tests([texts.dev], None, "")
-    found = compare.times_needed(runs, tests, device="cpu", progress=lambda *_: None)
-    assert timed == [1, 2]
-    scores = 3 + 4 + len(texts.dev.read_text("utf-8").splitlines())
-    once = 3 + 4 + scores
-    seconds = {name: needed.seconds - once for name, needed in found.items()}
-    assert [*seconds.values()] == [2 * 10, 2 * 20, 2 * 10, 2 * 10, 5 * 10]
+    monkeypatch.setattr(compare, "scores", scores)
+    command = ["models", "compare", *losses, "-o", str(tmp_path / "out"), "--seeds", "1"]
+    said = attn(*command, *SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2", status=1)
+    assert "cosine is left out: a dev loss of 800" in said.err and "dot" in said.out
+
+
+def test_the_grammars_links_are_known(tmp_path: Path, attn: Attn) -> None:
+    small = [*SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2"]
+    command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]
+    said = attn(*command, *small).out
+    [none] = [line for line in said.splitlines() if line.startswith("none ")]
+    [dot] = [line for line in said.splitlines() if line.startswith("dot ")]
+    assert "AER %" in said and len(none.split()) == len(dot.split()) - 1  # none has no attention
+    rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))
+    assert not rows[0]["aer"] and 0 < float(rows[1]["aer"]) < 100
+    runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
+    assert runs[0]["aer"] is None and 0 < runs[1]["aer"] < 100
 
 
 def test_the_best_by_dev_get_further_seeds(
@@ -206,41 +209,6 @@ def test_the_best_by_dev_get_further_seeds(
     ]
     assert "5 of 5: cosine, seed 3" in said
     assert not (out / "dot" / "seed-2").exists()
-
-
-def test_numbers_that_do_not_fit_are_named(tmp_path: Path, attn: Attn) -> None:
-    command = ["models", "compare", "dot", "score=dot", "-o", str(tmp_path / "out"), *SETTINGS]
-    said = attn(*command, "-s", "data.demo_size=60", "--best", "3", "--dry-run").err
-    assert "2 names of 1 variant" in said and "--best 3: all 1 variant" in said
-    for option, value in (("--seeds", "9999999"), ("--threads", "5000")):
-        assert f"'{option}'" in attn(*command, option, value, status=1).err
-
-
-def test_a_variant_whose_loss_has_no_perplexity_is_left_out(
-    tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    losses = {"dot": 1.0, "cosine": 800.0}
-
-    def scores(bundle: Bundle, *_: object) -> tuple[float, tuple[MetricScore, ...]]:
-        return losses[bundle.model.config.attention.score], (MetricScore("bleu", 1.0),)
-
-    monkeypatch.setattr(compare, "scores", scores)
-    command = ["models", "compare", *losses, "-o", str(tmp_path / "out"), "--seeds", "1"]
-    said = attn(*command, *SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2", status=1)
-    assert "cosine is left out: a dev loss of 800" in said.err and "dot" in said.out
-
-
-def test_the_grammars_links_are_known(tmp_path: Path, attn: Attn) -> None:
-    small = [*SETTINGS, "-s", "data.demo_size=60", "-s", "train.steps=2"]
-    command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(tmp_path / "out")]
-    said = attn(*command, *small).out
-    [none] = [line for line in said.splitlines() if line.startswith("none ")]
-    [dot] = [line for line in said.splitlines() if line.startswith("dot ")]
-    assert "AER %" in said and len(none.split()) == len(dot.split()) - 1  # none has no attention
-    rows = list(csv.DictReader((tmp_path / "out" / "comparison.csv").open()))
-    assert not rows[0]["aer"] and 0 < float(rows[1]["aer"]) < 100
-    runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
-    assert runs[0]["aer"] is None and 0 < runs[1]["aer"] < 100
 
 
 def test_links_of_ones_own_corpus_give_an_error_rate(tmp_path: Path, attn: Attn) -> None:
@@ -288,13 +256,168 @@ def test_a_measured_run_continues_to_a_raised_limit(tmp_path: Path, attn: Attn) 
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_data_without_a_dev_set_are_refused_and_the_advice_can_be_followed(
-    tmp_path: Path, attn: Attn
+SOFT = "show-attend-tell-soft-nano"
+STEPS = 4
+CSV = ("variant", "seed", "dev_cider", "dev_bleu4", "dev_rouge_l", "test_cider", "perplexity")
+
+
+def captioners(files: Files, out: Path, *words: str) -> list[str]:
+    """Return a comparison on the images, without a dev set."""
+    settings = [*SMALL_IMAGES, "data.dev_share=0.5", f"train.steps={STEPS}"]
+    settings += [f"data.features={files.train.parent / 'features'}"]
+    data = ["--images", str(files.images), "--captions", str(files.train), "-p", SOFT]
+    changes = [word for setting in settings for word in ("-s", setting)]
+    return ["models", "compare", *words, *data, *changes, "-o", str(out), "--threads", "1"]
+
+
+def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, attn: Attn) -> None:
+    """The test scores of a run are those of `attn evaluate captions`."""
+    out = tmp_path / "out"
+    words = captioners(files, out, "soft", "hard+patches", "--test", str(files.dev), "--seeds", "2")
+    table = attn(*words).out
+    assert "test CIDEr-D" in table and "test BLEU-4" in table and "AER" not in table
+    assert "Noise: " in table and "CIDEr-D" in table.partition("Noise: ")[2]
+    assert "hard+patches: hard attention, read by argmax." in table
+    rows = list(csv.DictReader((out / "comparison.csv").open()))
+    assert [(row["variant"], row["seed"]) for row in rows] == [
+        *(("soft", "1"), ("hard+patches", "1"), ("soft", "2"), ("hard+patches", "2"))
+    ]
+    assert set(CSV) <= rows[0].keys()
+    made = [json.loads(path.read_text()) for path in out.rglob("made.json")]
+    assert len(made) == 4 and len({str(each["dev"]) for each in made}) == 1  # for every seed
+    model = out / "soft" / "seed-2"
+    task = ("captions", files.dev, "-m", model, "--images", files.images)
+    [found] = evaluated(attn, *task).values()
+    assert found["scores"]["CIDEr-D"]["score"] == pytest.approx(float(rows[2]["test_cider"]))
+    assert found["scores"]["BLEU-4"]["score"] == pytest.approx(float(rows[2]["test_bleu4"]))
+
+
+def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn: Attn) -> None:
+    rows = [line.split("\t") for line in files.train.read_text("utf-8").splitlines()]
+    splits = ("train", "train", "val", "test")
+    images = [
+        {"filename": name, "split": splits[n % 4], "sentences": [{"raw": text}]}
+        for n, (name, text) in enumerate(dict(rows).items())
+    ]
+    whole = tmp_path / "karpathy.json"
+    whole.write_text(json.dumps({"images": images}))
+    out = tmp_path / "out"
+    named = files._replace(train=whole)
+    attn(*captioners(named, out, "soft"), "--seeds", "1")
+    [row] = json.loads((out / "comparison.json").read_text())["runs"]
+    assert row["test_cider"] is not None and not (out / "dev.tsv").exists()
+
+
+def test_variants_start_from_the_weights_of_one_model(
+    files: Files, tmp_path: Path, attn: Attn
 ) -> None:
-    words = ["models", "compare", "none", "dot", "--train", write_texts(tmp_path).train]
-    words += ["-o", tmp_path / "out", "--seeds", "1", *SETTINGS, "-s", "train.steps=1"]
-    for more in (("--dry-run",), ()):
-        refused = attn(*words, *more, status=1).err
-        assert "no dev set: data.dev_share = 0.1 of 60 sentence pairs" in refused
-    assert "raise data.dev_share" in refused
-    assert "dot" in attn(*words, "-s", "data.dev_share=0.3").out
+    """A learning rate of almost 0 leaves them as they were."""
+    start, out = tmp_path / "start", tmp_path / "out"
+    train(small_config(files, "train.steps=2"), start)
+    words = [word for word in captioners(files, out, "soft", "hard") if word not in ("-p", SOFT)]
+    words += ["-s", "train.lr=1e-12", "--seeds", "1"]
+    attn(*words, "--start-from", start)
+    weights = read(start).model.state_dict()
+    for variant in ("soft", "hard"):
+        found = read(out / variant / "seed-1").model
+        assert found.config.attention.read == variant
+        for name, tensor in found.state_dict().items():
+            assert tensor.allclose(weights[name], atol=1e-6), name
+    assert "the initial model has changed" in attn(*words, "-p", SOFT, status=1).err
+    assert "--preset" in attn(*words, "-p", SOFT, "--start-from", start, status=1).err
+
+
+def test_soft_and_hard_can_be_compared_by_default() -> None:
+    """Without the penalty of the soft preset, which hard attention cannot have."""
+    base = base_config(ComparedData(), "show-attend-tell-soft-small", [])
+    check_all([find("soft", base), find("hard", base)])
+    recipes = ["show-attend-tell-soft-small", "show-attend-tell-hard-small"]
+    soft, hard = (find(name, base).config.train.attention for name in recipes)
+    assert soft.coverage == "doubly_stochastic" and hard.coverage == "none"
+
+
+def test_names_of_parts_and_networks_are_settings_of_a_captioner() -> None:
+    base = run_config(SOFT)
+    found = find("general+patches", base)
+    assert found.config.model.attention.score == "general"
+    assert found.config.model.image.encoder == "patches"
+    assert found.config.model.image.size != base.model.image.size  # that of the network
+    assert (
+        find("model.image.encoder=resnet50+model.image.size=96", base).config.model.image.size == 96
+    )
+    hard = find("hard", run_config("captioner-transformer-nano")).config.model
+    assert hard.attention.read == "hard"
+
+
+def test_images_that_are_missing_or_too_few_are_told_before_the_first_run(
+    files: Files, tmp_path: Path, attn: Attn
+) -> None:
+    test, out = tmp_path / "test.tsv", tmp_path / "out"
+    test.write_text("none.png\ta red square\n")
+    assert "none.png first" in attn(*captioners(files, out, "soft"), "--test", test, status=1).err
+    said = attn(*captioners(files, out, "soft"), "-s", "data.dev_share=0.1", status=1).err
+    assert "data.dev_share = 0.1 of 44 captions; expected 10 or more" in said
+    assert "raise data.dev_share" in said and not list(out.rglob("model.safetensors"))
+
+
+def row(variant: str, seed: int, bleu: float) -> RunScores:
+    dev = (MetricScore("bleu", bleu),)
+    return RunScores(variant, seed, dev, (), 5.0, None, 100, 10, 50.0, 2.0)
+
+
+def test_the_pooled_spread_by_hand() -> None:
+    found = noise([[1.0, 3.0], [10.0, 10.0], [4.0]])
+    assert found is not None and found.freedom == 2
+    assert found.deviation == pytest.approx(1.0)  # ((1 + 1) + 0) / 2, the root
+    assert found.margin(2, 2) == pytest.approx(4.30)
+    assert Noise(1.0, 20).margin(2, 2) == pytest.approx(2.086, rel=0.01)
+    assert noise([[1.0], [2.0]]) is None
+    assert spread([1.0, 3.0]).deviation == pytest.approx(2**0.5)
+
+
+def test_the_best_is_first_and_what_is_near_is_not_told_apart() -> None:
+    rows = [row(name, seed, base + seed / 10) for name, base in BASES for seed in (1, 2)]
+    assert list(ranked(rows)) == ["dot", "general", "none"]
+    said = verdict(rows)
+    assert "Best: dot. Not significantly worse: general." in said and "3 degrees" in said
+    assert "the standard deviation of dev BLEU between seeds" in said
+    alone = [one for one in rows if one.variant != "general"]
+    assert verdict(alone).endswith("Best: dot. Significantly worse: all others.")
+
+
+def test_the_best_is_chosen_on_dev_and_low_scores_are_called_low() -> None:
+    """The variant of the better test score is second, because its dev score is lower."""
+    rows = [
+        row(name, seed, dev + seed / 10)._replace(test=(MetricScore("bleu", test + seed / 10),))
+        for name, dev, test in (("dot", 20.0, 15.0), ("general", 15.0, 20.0))
+        for seed in (1, 2)
+    ]
+    assert list(ranked(rows)) == ["dot", "general"]
+    said = verdict(rows)
+    assert "the standard deviation of test BLEU between seeds" in said
+    assert "Best on the dev set: dot. Not significantly worse on the test set: general." in said
+    assert "do not tell variants apart" not in verdict(rows)
+    low = verdict([row("dot", 1, 9.9), row("none", 1, 3.0)])
+    assert "The best dev BLEU is 9.90, below 10" in low
+
+
+def test_equal_scores_of_all_seeds_measure_no_noise() -> None:
+    rows = [row(name, seed, base) for name, base in BASES for seed in (1, 2, 3)]
+    said = verdict([*rows, *(row("also dot", seed, 30.1) for seed in (1, 2, 3))])
+    assert "Noise: unknown, because dev BLEU is the same for all seeds of each variant" in said
+    assert said.endswith("Best: dot. Equal: also dot.") and "0.00" not in said
+
+
+def test_a_row_is_read_as_it_was_stored() -> None:
+    scores = (MetricScore("cider", 0.5), MetricScore("bleu4", 20.0))
+    own = RunScores("hard", 2, scores, scores, 5.0, 8.5, 100, 10, 50.0, 2.0, "hard")
+    record = own.as_record()
+    assert record["dev_cider"] == 0.5 and record["test_bleu4"] == 20.0 and "dev" not in record
+    assert from_record(record) == own
+    empty = {**row("dot", 1, 30.0).as_record(), "test_bleu": None, "dev_accuracy": None}
+    assert from_record(empty) == row("dot", 1, 30.0)
+    with pytest.raises(ValueError, match="dev set"):
+        from_record({**empty, "dev_bleu": None})
+
+
+BASES = (("none", 20.0), ("general", 30.0), ("dot", 30.1))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from attncli.jobs.variants import find
-from attncli.training.configuration import run_config
 from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import TINY
@@ -27,10 +25,3 @@ def test_poolings_are_compared_by_accuracy(tmp_path: Path, attn: Attn) -> None:
     assert all(0 <= run["dev_accuracy"] <= 100 for run in record["runs"])
     starts = [json.loads(path.open().readline()) for path in out.rglob("log.jsonl")]
     assert len(starts) == 4 and len({(one["pairs"], one["dev"]) for one in starts}) == 1
-
-
-def test_names_of_poolings_are_settings_of_a_classifier() -> None:
-    base = run_config("bilstm-attention-nano")
-    found = find("general+mean", base)
-    assert found.config.model.pooling == "mean"
-    assert found.config.model.attention.score == "general"

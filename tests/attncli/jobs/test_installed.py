@@ -1,4 +1,4 @@
-"""Models are packed into one file, installed, listed, verified and removed."""
+"""Models: packed into one file, installed, listed, verified, removed, and opened."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from attncli.jobs import installed as jobs
 from attncli.jobs.installed import Packing, add, pack
+from attncli.jobs.loading import model_names
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
-from models import load_captioner, load_translator
+from models import load_captioner, load_ensemble, load_translator
 from models.core.errors import ModelError
+from models.core.use_config import VERBATIM, SearchConfig
+from models.engines.translator import EnsembleTranslator
+from models.networks.bundle import build, read, save, sizes_of
 from models.storage import installed
 from models.storage.archive import About, read_facts
 from tests.attncli.command_line import Attn
@@ -28,8 +34,6 @@ def spots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No models but those of a test; the user folder is empty."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    for name in ("ATTN_MODELS", "ATTN_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(installed, "BOX", tmp_path / "box")
     return tmp_path / "data" / "attn" / "models"
 
@@ -91,17 +95,6 @@ def test_captioners_share_an_image_network_in_a_folder(
         pack(tiny_bundle, tmp_path / "text", Packing(share="photos"))
     text = (tmp_path / "photos" / "config.json").read_text()
     assert json.loads(text)["model"]["image"]["weights"] in ("DEFAULT", "none")
-
-
-def test_show_prints_facts_and_card(packed: Path, tmp_path: Path, attn: Attn) -> None:
-    card = tmp_path / "card.md"
-    card.write_text("# Small\n\nKnows little.\n")
-    pack(add(packed), tmp_path / "carded.zip", Packing(card=card))
-    add(tmp_path / "carded.zip")
-    out = attn("models", "show", "carded").out
-    assert "# languages: en, de\n# score: BLEU 1\n# licence: CC0\n" in out
-    assert "# Knows little.\n" in out
-    assert "did you mean carded" in attn("models", "show", "cardde", status=1).err
 
 
 def rewritten(path: Path, change: Callable[[zipfile.ZipFile], None], *, drop: str = "") -> Path:
@@ -200,3 +193,141 @@ def test_the_use_follows_from_the_licence() -> None:
         "unknown": ("", "as agreed"),
     }.items():
         assert all(About(licence=licence).use == use for licence in licences), use
+
+
+LIMITED, FREE = {"licence": "CC BY-NC 4.0"}, {"licence": "CC BY 4.0"}
+
+
+def test_a_model_searches_by_its_saved_settings(
+    tiny_bundle: Path, tmp_path: Path, attn: Attn
+) -> None:
+    bundle, folder = read(tiny_bundle), tmp_path / "model"
+    folder.mkdir()
+    short = SearchConfig(beam=2, max_ratio=0, max_extra=3)
+    save(bundle._replace(search=short, prepare=VERBATIM), folder)
+    line, translator = "The old dog sees a small house.", load_translator(folder)
+    [own] = translator.translate([line])
+    [other] = translator.translate([line], search=replace(short, max_extra=9))
+    assert len(own.hypotheses[0].ids) <= 2 < len(other.hypotheses[0].ids)
+    words = ["translate", "-m", str(folder), "--threads", "1", line]
+    assert attn(*words).out == f"{own.text}\n"
+    assert attn(*words, "-s", "search.max_extra=9").out == f"{other.text}\n"
+
+    test, out = tmp_path / "test.tsv", tmp_path / "out"
+    test.write_text(f"{line}\tDer alte Hund sieht ein kleines Haus.\n", "utf-8")
+    attn("evaluate", "-m", folder, "--save", out, test)
+    assert out.read_text("utf-8") == f"{own.text}\n"
+
+    greedy = replace(short, method="greedy", max_extra=9)
+    save(bundle._replace(search=greedy, prepare=VERBATIM), folder)
+    assert len(attn(*words, "-b", "4", "-n", "4").out.splitlines()) == 4
+
+
+def test_a_licence_that_limits_the_use_is_named_once_for_each_model(
+    tiny_bundle: Path, tmp_path: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    save(read(tiny_bundle), Path(shutil.copytree(tiny_bundle, tmp_path / "limited")), about=LIMITED)
+    words = ["translate", "-m", tmp_path / "limited", "A dog."]
+    assert "limited is not for commercial use (licence: CC BY-NC 4.0)" in attn(*words).err
+    assert "commercial" not in attn(*words).err
+    save(read(tiny_bundle), Path(shutil.copytree(tiny_bundle, tmp_path / "free")), about=FREE)
+    assert "commercial" not in attn("translate", "-m", tmp_path / "free", "A dog.").err
+
+
+SENTENCE = "The old dog sees a small house."
+PAIR = f"{SENTENCE}\tDer alte Hund sieht ein kleines Haus.\n"
+
+
+@pytest.fixture
+def other_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
+    """Return a model of another family with the vocabulary of the tiny one."""
+    bundle = read(tiny_bundle)
+    folder = tmp_path / "other"
+    folder.mkdir()
+    config = replace(bundle.model.config, family="rnnsearch", hidden=16, readout=16)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = build(config, sizes_of(bundle.tokenizer, config.family))
+    save(bundle._replace(model=model, search=SearchConfig(beam=1)), folder)
+    return folder
+
+
+def test_a_glossary_forces_its_terms_in_an_ensemble(
+    tiny_bundle: Path, other_bundle: Path, tmp_path: Path, attn: Attn
+) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("dog\tHund\nhouse\tHaus\n")
+    given = ("translate", "--nbest", 2, "--glossary", terms, SENTENCE)
+    one, other = ("-m", tiny_bundle), ("-m", other_bundle)
+    outputs = attn(*given, *one, *other).out.splitlines()
+    assert len(outputs) == 2
+    assert all("Hund" in output and "Haus" in output for output in outputs)
+    assert "Hund" not in attn("translate", *one, *other, SENTENCE).out
+    assert attn(*given, *one, *one).out == attn(*given, *one).out
+
+
+def test_translate_averages_models_of_other_families(
+    tiny_bundle: Path, other_bundle: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ensemble = load_ensemble([tiny_bundle, other_bundle])
+    assert isinstance(ensemble, EnsembleTranslator)
+    expected = ensemble.translate([SENTENCE])[0].hypotheses[0]
+    both = ("-m", tiny_bundle, "-m", other_bundle)
+    out = attn("translate", *both, "--scores", SENTENCE).out
+    assert out == f"{expected.score:.4f}\t{expected.text}\n"
+    monkeypatch.setenv("ATTN_MODEL", f"{tiny_bundle}:{other_bundle}")
+    assert attn("translate", "--scores", SENTENCE).out == out
+
+
+TEXT = "The old dog sees a small house."
+
+
+def test_an_aligned_ensemble_draws_every_model(
+    tiny_bundle: Path, other_bundle: Path, attn: Attn, tmp_path: Path
+) -> None:
+    both = ("-m", tiny_bundle, "-m", other_bundle)
+    shown = attn("translate", *both, "--show", TEXT).out
+    assert tiny_bundle.name in shown and other_bundle.name in shown
+    tagged = attn("translate", *both, "--keep-tags", f"<b>{TEXT}</b>").out
+    assert "<b>" in tagged and "</b>" in tagged
+
+
+def test_align_draws_models_side_by_side(
+    tiny_bundle: Path, other_bundle: Path, tmp_path: Path, attn: Attn
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(PAIR, "utf-8")
+    both = ("align", "-m", tiny_bundle, "-m", other_bundle, pairs)
+    shown = attn(*both, "--show").out
+    assert tiny_bundle.name in shown and other_bundle.name in shown
+    page = tmp_path / "page.html"
+    attn(*both, "--picture", page, "-o", tmp_path / "links.txt")
+    assert other_bundle.name in page.read_text("utf-8")
+    alone = attn("align", "-m", tiny_bundle, pairs).out
+    assert (tmp_path / "links.txt").read_text("utf-8") == alone
+    assert "--show" in attn(*both, status=2).err
+    assert "--reverse-model" in attn(*both, "--show", "--reverse-model", tiny_bundle, status=2).err
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["runs/en-de"], ["en-de"]),
+        (["runs/en-de", "runs/rnn"], ["en-de", "rnn"]),
+        (["x/none/seed-1", "x/dot/seed-1"], ["none", "dot"]),
+        (["x/none/seed-1"], ["none"]),
+        (["x/none/seed-1", "x/dot/seed-2"], ["none, seed 1", "dot, seed 2"]),
+        (["x/none/seed-1", "x/none/seed-2"], ["none, seed 1", "none, seed 2"]),
+        (
+            ["x/none/seed-1", "x/dot/seed-1", "x/dot/seed-2"],
+            ["none, seed 1", "dot, seed 1", "dot, seed 2"],
+        ),
+        (["x/a", "x/a"], ["x/a", "x/a"]),
+        (["x/a", "x/b/x/a"], ["x/a", "x/b/x/a"]),
+    ],
+)
+def test_models_are_named_by_the_parts_of_their_paths_that_differ(
+    folders: list[str], names: list[str]
+) -> None:
+    assert model_names([Path(folder) for folder in folders]) == names

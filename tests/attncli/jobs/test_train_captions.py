@@ -1,51 +1,60 @@
-"""Training on images and captions: one cache, broken runs, what is missing or broken."""
+"""Training on images and captions: one cache, broken runs, what is missing or broken; labels."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file
 
 from attncli.caption import features as image_features
+from attncli.classify.data import learn, set_aside
+from attncli.classify.table import LabelledText, read_labelled
 from attncli.data import captions
+from attncli.data.grammar import split_tenses
 from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started, Stepped
-from models.core.errors import ModelError
+from attncli.training.settings.config import RunConfig
+from models import load_classifier
+from models.core.config import ImageConfig
+from models.core.errors import DamagedError, ModelError
+from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.captioner import Captioner
-from models.networks.bundle import read
-from models.networks.image_encoder import SmallCnn
+from models.networks.bundle import Bundle, build, read, save, sizes_of
+from models.networks.edgetpu import read_classifier
+from models.networks.image_encoder import ImageEncoder, SmallCnn
+from models.signals.imagenet import LABELS, ImageLabels
 from models.signals.images import open_image
+from models.storage.presets import model_config
+from models.text.tokenizer import LabelTokenizer, Tokenizer
 from tests.attncli.command_line import Attn
-from tests.attncli.training.small import after, assert_same, run
-from tests.attncli.training.small_captions import PATCHES, PRETRAINED, Files, as_tar, small_config
+from tests.attncli.labels import toy_rows, write_toy
+from tests.attncli.training.small import TINY, after, assert_same, run
+from tests.attncli.training.small_captions import (
+    PATCHES,
+    PRETRAINED,
+    Files,
+    as_tar,
+    random_weights,
+    small_config,
+    write_images,
+)
 
-SOFT, HARD = "show-attend-tell-soft-nano", "show-attend-tell-hard-nano"
+HARD = "show-attend-tell-hard-nano"
 
 
 @pytest.fixture(autouse=True)
 def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights that the small image network can start from."""
-
-    def fill(self: SmallCnn, weights: str) -> None:
-        random = torch.Generator().manual_seed(7)
-        with torch.no_grad():
-            for parameter in self.parameters():
-                parameter.normal_(std=0.1, generator=random)
-
-    monkeypatch.setattr(SmallCnn, "load", fill)
-
-
-@pytest.fixture
-def unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither mirror nor crop images."""
-    still = partial(captions.augmented, flip=0.0, crop=1.0)
-    monkeypatch.setattr(captions, "augmented", still)
+    monkeypatch.setattr(SmallCnn, "load", random_weights)
 
 
 def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path, attn: Attn) -> None:
@@ -184,6 +193,13 @@ def test_the_encoder_learns_from_its_epoch_on(files: Files, tmp_path: Path) -> N
     assert not all(torch.allclose(then[name], never[name], atol=1e-4) for name in never)
 
 
+@pytest.fixture
+def unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither mirror nor crop images."""
+    still = partial(captions.augmented, flip=0.0, crop=1.0)
+    monkeypatch.setattr(captions, "augmented", still)
+
+
 @pytest.mark.usefixtures("unchanged")
 def test_pixels_and_features_lead_to_the_same_model_but_for_rounding(
     files: Files, tmp_path: Path
@@ -214,3 +230,140 @@ def test_a_file_with_splits_is_also_the_dev_set(files: Files, tmp_path: Path) ->
     started = run(config, tmp_path / "run")[0]
     assert isinstance(started, Started) and (started.pairs, started.dev) == (22, 8)
     assert settings([tmp_path / "run" / "config.toml"]) == config
+
+
+LABELLED = ("model.image.encoder=mobilenet-edgetpu", "model.image.labels=2", "train.steps=4")
+BRIEF = ("train.evaluate_every=2", "train.average=0", "train.samples=0", "train.precision=fp32")
+
+
+def labelled(folder: Path, tokenizer: Tokenizer) -> Path:
+    """Write a captioner with a random classifier and the nouns of the table."""
+    image = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, labels=2)
+    config = replace(model_config("show-attend-tell-soft-nano"), embedding=16, hidden=16)
+    model = build(replace(config, image=image), sizes_of(tokenizer, "captioner"))
+    torch.nn.init.normal_(labels_of(model.encoder).weight)
+    labels_of(model.encoder).set_nouns(lambda noun: tokenizer.encode_target(noun)[:-1])
+    folder.mkdir()
+    save(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()), folder)
+    return folder
+
+
+def labels_of(encoder: torch.nn.Module) -> ImageLabels:
+    assert isinstance(encoder, ImageEncoder) and encoder.labels is not None
+    return encoder.labels
+
+
+def test_training_continues_and_leaves_the_classifier_alone(
+    tmp_path: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    files = write_images(tmp_path)
+    begun = labelled(tmp_path / "start", tiny_tokenizer)
+    changes = [*LABELLED, *BRIEF, "model.image.weights=none", "tokenizer.size=0"]
+    config = replace(small_config(files, *changes, "data.dev_share=0"), start_from=str(begun))
+    config = replace(config, data=replace(config.data, dev_captions=""))  # the last weights stay
+    run(config, tmp_path / "whole")
+    with pytest.raises(Interrupted):
+        run(config, tmp_path / "parts", after(3))
+    run(config, tmp_path / "parts")
+    assert_same(tmp_path / "parts", tmp_path / "whole")
+    old, ours = (read(tmp_path / name).model.state_dict() for name in ("start", "whole"))
+    for name, tensor in old.items():
+        if name.startswith("encoder.labels."):
+            assert torch.equal(tensor, ours[name])
+    assert not torch.equal(old["reader.gate.weight"], ours["reader.gate.weight"])
+
+
+def test_the_stored_classifier_is_restored_from_8_bits(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    parts: dict[str, Any] = {
+        "logits.weight_q": random.integers(256, size=(LABELS, 8, 1, 1), dtype=np.uint8),
+        "logits.zero": random.integers(256, size=LABELS, dtype=np.uint8),
+        "logits.scale": random.random(LABELS, dtype=np.float32),
+        "logits.bias": random.random(LABELS, dtype=np.float32),
+    }
+    np.savez(tmp_path / "weights.npz", **parts)
+    weight, bias = read_classifier(tmp_path)
+    q, zero = parts["logits.weight_q"][5, 3, 0, 0], parts["logits.zero"][5]
+    assert float(weight[5, 3]) == pytest.approx((float(q) - zero) * parts["logits.scale"][5])
+    assert torch.equal(bias, torch.from_numpy(parts["logits.bias"]))
+    del parts["logits.bias"]
+    np.savez(tmp_path / "weights.npz", **parts)
+    with pytest.raises(DamagedError, match="classifier"):
+        read_classifier(tmp_path)
+
+
+def labels_config(folder: Path, preset: str, *changes: str, dev: Path | None = None) -> RunConfig:
+    table = folder / "labels.tsv"
+    files = {"labels": table if table.exists() else write_toy(table, 120), "dev_labels": dev}
+    return settings([], preset=preset, assignments=[*TINY, *changes], inputs=files)
+
+
+def test_accuracy_and_macro_f1_are_measured_and_accuracy_decides(tmp_path: Path) -> None:
+    chosen = labels_config(tmp_path, "bilstm-attention-nano", "train.metric=auto")
+    start, *others, final = run(chosen, tmp_path / "run")
+    assert isinstance(start, Started) and isinstance(final, FinalModel)
+    assert (start.metric, start.unit) == ("accuracy", "labelled texts")
+    assert start.vocabulary.endswith("3 labels")
+    scores = [event.scores for event in others if isinstance(event, Evaluated)]
+    assert all(s.accuracy is not None and s.macro_f1 is not None and s.bleu is None for s in scores)
+    assert final.score == max(s.accuracy for s in scores if s.accuracy is not None)
+
+
+def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) -> None:
+    run(labels_config(tmp_path, "bilstm-attention-nano"), tmp_path / "first")
+    other = {"labels": write_toy(tmp_path / "other.tsv", 40, seed=5)}
+    chosen = settings([], assignments=TINY, start=tmp_path / "first", inputs=other)
+    run(chosen, tmp_path / "second")
+    assert load_classifier(tmp_path / "second").labels == ("animal", "colour", "none")
+    (tmp_path / "other.tsv").write_text("plant\tthe tree\nanimal\tthe dog\n" * 9)
+    with pytest.raises(
+        ModelError, match="'plant' in .* its labels: animal.*leave out --start-from"
+    ):
+        run(chosen, tmp_path / "third")
+
+
+def test_no_text_is_both_for_training_and_for_evaluation() -> None:
+    rows = [LabelledText(*row) for row in toy_rows(300)]
+    train, dev = set_aside(rows, 0.1, seed=1)
+    assert sorted(train + dev) == sorted(rows) and dev
+    assert not {row.text for row in train} & {row.text for row in dev}
+    assert set_aside(rows, 0.1, seed=1) == (train, dev) != set_aside(rows, 0.1, seed=2)
+    assert set_aside(rows, 0.0, seed=1) == (rows, [])
+
+
+def test_labels_are_composed_and_those_of_earlier_models_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("cafe\u0301\tone\ncaf\u00e9\ttwo\nx\tthree\n", "utf-8")
+    assert [row.label for row in read_labelled(path)] == ["caf\u00e9", "caf\u00e9", "x"]
+    labels, texts = zip(*read_labelled(path), strict=True)
+    vocabulary = learn(texts, sorted({*labels}), TokenizerConfig())
+    assert vocabulary.labels == ("caf\u00e9", "x")
+    earlier = LabelTokenizer(vocabulary.files()["tokenizer.model"], ["cafe\u0301", "x"])
+    assert earlier.encode_target("caf\u00e9") == earlier.encode_target("cafe\u0301") == [0]
+    assert earlier.decode([0]) == "cafe\u0301"
+
+
+def test_sentences_of_the_grammar_are_labelled_with_their_tense() -> None:
+    parts = split_tenses(300, 50)
+    assert {tense for tense, _ in parts.train} == {"present", "past", "future", "modal"}
+    assert all(" will " in f" {text.lower()}" for tense, text in parts.train if tense == "future")
+    held = {text for _, text in (*parts.dev, *parts.test)}
+    assert len(held) == 100 and not held & {text for _, text in parts.train}
+
+
+def test_labels_that_cannot_be_meant_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "other.tsv"
+    path.write_text("".join(f"the dog {n}\tanimal\n" for n in range(9)), "utf-8")
+    with pytest.raises(ModelError, match="9 labels for 1 different text; expected label, tab"):
+        run(settings([], assignments=TINY, inputs={"labels": path}), tmp_path / "run")
+    for labels, found in (("a", "1 label; expected 2"), ("ab", "1 different text in .*other.tsv")):
+        path.write_text("".join(f"{label}\tgood morning\n" for label in labels) * 9)
+        with pytest.raises(ModelError, match=found):
+            run(settings([], assignments=TINY, inputs={"labels": path}), tmp_path / "same")
+    path.write_text("plant\ta tree\n")
+    events = run(
+        labels_config(tmp_path, "bilstm-attention-nano", "train.steps=1", dev=path),
+        tmp_path / "run",
+    )
+    assert isinstance(events[0], Started)
+    assert "label 'plant' of the dev set has no training example" in events[0].notes[0]

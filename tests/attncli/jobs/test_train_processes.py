@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -16,11 +18,12 @@ from torch import Tensor
 from attncli.shell import app
 from attncli.training import saving
 from attncli.training.log import read_log
-from attncli.training.stepper import Stepper
+from attncli.training.processes import Rank, own_rank
+from attncli.training.stepper import Stepper, seed_of, split
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
 from tests.attncli.training import processes, small_captions
-from tests.attncli.training.process_runs import FEW, at, errors, said, signal_self, train_in
+from tests.attncli.training.processes import FEW, at, errors, said, signal_self, train_in
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
@@ -205,3 +208,33 @@ def test_a_full_disk_ends_all_processes(
     folder, config = tmp_path / "run", small_config(texts, *FEW)
     assert train_in(2, config, folder) == [1, 1]
     assert said(folder) == "0: the disk is full"
+
+
+def test_a_batch_is_divided_without_separating_groups() -> None:
+    numbers = np.array([7, 0, 3, 5, 4, 9, 8])
+    shared = np.array([1, 0, 0, 2, 2, 2, 0, 1, 5, 5])  # group of each example of the data
+    for count in (1, 2, 3, 9):
+        for groups in (None, shared):
+            parts = split(numbers, count, groups)
+            assert len(parts) == count
+            assert np.concatenate(parts).tolist() == numbers.tolist()
+    parts = split(numbers, 3, shared)
+    assert [set(shared[part]) for part in parts] == [{1}, {2}, {5}]
+
+
+def test_random_numbers_depend_on_seed_update_and_process() -> None:
+    seeds = {seed_of(*key) for key in itertools.product((1, 2), (1, 2), (0, 1))}
+    assert len(seeds) == 8 and all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_the_environment_tells_the_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert own_rank() == own_rank(2) == Rank()
+    for name, value in (("RANK", "1"), ("WORLD_SIZE", "2"), ("MASTER_ADDR", "localhost")):
+        monkeypatch.setenv(name, value)
+    assert own_rank() == own_rank(2) == Rank(1, 2, 0)
+    with pytest.raises(ModelError, match="--processes 3 in one of 2 processes"):
+        own_rank(3)
+    for wrong in ("2", "-1", "one"):
+        monkeypatch.setenv("RANK", wrong)
+        with pytest.raises(ModelError, match=f"RANK={wrong}"):
+            own_rank()

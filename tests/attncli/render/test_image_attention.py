@@ -6,7 +6,6 @@ import base64
 import html
 import io
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,17 +18,14 @@ from attncli.render.image_attention import (
     fault,
     figure,
     maps_as_text,
-    writer_of,
 )
 from attncli.render.image_maps import (
     DARK,
     AttentionMaps,
     highlighted,
     mean_overlap,
-    smooth,
 )
 from attncli.terminal.messages import Screen
-from models.core.errors import ModelError
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ("dog", "<b>red</b>", "円", "sky")
@@ -57,16 +53,6 @@ def without_colour(text: str) -> str:
 
 def width(line: str) -> int:
     return sum(2 if letter == "円" else 1 for letter in line)
-
-
-def test_a_map_is_smooth_and_highest_where_the_word_looked() -> None:
-    large = smooth(MAPS[1], 64)
-    assert (large.min(), large.max()) == (0, 1)
-    row, column = np.unravel_index(large.argmax(), large.shape)
-    assert (int(row), int(column)) > (48, 48)
-    assert np.abs(np.diff(large, axis=0)).max() < 0.2  # no edges between cells
-    assert np.array_equal(smooth(MAPS[3], 64), np.ones((64, 64)))
-    assert np.array_equal(smooth(np.zeros((4, 4), np.float32), 8), np.zeros((8, 8)))
 
 
 def test_attended_cells_are_unchanged_and_the_rest_dark_and_grey() -> None:
@@ -138,11 +124,6 @@ def test_arrays_come_back_without_pickle() -> None:
     assert np.array_equal(found["gates"], GATES) and np.array_equal(found["entropy"], ENTROPY)
     assert tuple(found["words"]) == WORDS
     assert (str(found["read"]), str(found["name"])) == ("hard argmax", ATTENTION.name)
-
-
-def test_another_suffix_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"\.npz"):
-        writer_of(Path("x.txt"))
 
 
 def text_of(page: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from attncli.options.settings import Options
-from attncli.render.rows import InputCells, OutputCells, RowRunner, columns, wrapped
+from attncli.render.rows import InputCells, OutputCells, RowRunner
 
 
 def cells(text: str) -> InputCells:
@@ -45,11 +45,3 @@ def test_an_input_without_outputs_keeps_its_row_and_columns(
     (row,), (full, *_) = (lines(text, format, nbest, scores) for text in ("", "a"))
     for separator in ("\t", " ||| ") if format == "tsv" else (" ||| ",):
         assert row.count(separator) == full.count(separator)
-
-
-def test_long_lines_of_a_table_continue_below_the_second_column() -> None:
-    table = columns([["  a", "one two three four"], ["  bcd", "five"]], left=2)
-    assert wrapped(f"Names\n\n{table}", 16) == (
-        "Names\n\n  a    one two\n       three\n       four\n  bcd  five\n"
-    )
-    assert wrapped(table, 80) == table

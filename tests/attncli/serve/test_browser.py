@@ -131,18 +131,6 @@ def test_a_layer_a_head_and_another_model(page: Callable[..., Any]) -> None:
     until(driver, lambda: all_of(driver, "#rival-map td"))
 
 
-def test_the_first_long_text_names_a_better_model_once(page: Callable[..., Any]) -> None:
-    driver = page("#source=en&target=de")
-    shown = "return !document.querySelector('#output .pending') && state.textContent[0] != 'T'"
-    for is_told in (True, False):
-        one(driver, "#input").send_keys("The old dog sleeps.\n" * 11)
-        until(driver, lambda: all_of(driver, "#output .word") and driver.execute_script(shown))
-        assert one(driver, "#advice").is_displayed() == is_told
-        assert "Helsinki-NLP/opus-mt-en-de" in one(driver, "#advice").get_attribute("textContent")
-        one(driver, "#clear").click()
-        until(driver, lambda: not one(driver, "#advice").is_displayed())
-
-
 SAVED = (  # keeps what the page saves, and the names of the files
     "window.saved = []; window.names = []; const make = URL.createObjectURL;"
     "const click = HTMLAnchorElement.prototype.click;"
@@ -192,10 +180,6 @@ def test_self_attention_is_named_and_every_map_is_saved(page: Callable[..., Any]
         assert picture.format == "PNG" and len(picture.convert("L").getcolors() or [0]) > 2
 
 
-PASTE = (
-    "const input = document.querySelector('#input');"
-    "input.value = arguments[0]; input.dispatchEvent(new Event('input'))"
-)
 AMBER = "return getComputedStyle(document.querySelector(arguments[0])).backgroundColor"
 
 
@@ -216,6 +200,12 @@ def test_a_doubtful_output_is_marked_amber_and_its_line_is_named(page: Callable[
     )
 
 
+PASTE = (
+    "const input = document.querySelector('#input');"
+    "input.value = arguments[0]; input.dispatchEvent(new Event('input'))"
+)
+
+
 def test_a_text_that_is_too_long_is_refused_at_once(page: Callable[..., Any]) -> None:
     driver = page("#q=Good+morning.&source=en&target=de")
     until(driver, lambda: output(driver))
@@ -225,12 +215,6 @@ def test_a_text_that_is_too_long_is_refused_at_once(page: Callable[..., Any]) ->
     one(driver, "#clear").click()
     one(driver, "#input").send_keys("Good morning.")
     until(driver, lambda: output(driver))
-
-
-def test_the_title_of_a_small_map_has_room(page: Callable[..., Any]) -> None:
-    driver = page("#q=Hello.&source=en&target=de")
-    until(driver, lambda: all_of(driver, "#map caption"))
-    assert one(driver, "#map caption").size["width"] >= 200
 
 
 def test_a_glossary(page: Callable[..., Any]) -> None:

@@ -31,13 +31,6 @@ def post(url: str, path: str = "/translate", **values: Any) -> Any:
     return httpx.post(url + path, json=values, timeout=60)
 
 
-def test_a_list_gives_a_list_in_its_order(url: str) -> None:
-    together = post(url, q=TEXTS, source="en", target="de").json()["translatedText"]
-    alone = [post(url, q=t, source="en", target="de").json()["translatedText"] for t in TEXTS if t]
-    assert [text for text in together if text] == alone
-    assert together[1] == ""
-
-
 def test_json_form_query_and_multipart_mean_the_same(url: str) -> None:
     given = {"q": TEXTS[0], "source": "en", "target": "fr"}
     answers = [
@@ -60,12 +53,6 @@ def test_a_form_is_utf_8_even_if_it_is_not_percent_encoded(url: str, charset: st
     assert answer.text == post(url, **given).text
 
 
-def test_lines_are_translated_one_by_one(url: str) -> None:
-    text = "Good morning.\n\n  I am tired."
-    found = post(url, q=text, source="en", target="de").json()["translatedText"].split("\n")
-    assert len(found) == 3 and found[1] == "" and found[2].startswith("  I")
-
-
 def test_an_answer_on_an_open_connection_does_not_wait(url: str) -> None:
     """Without TCP_NODELAY, the body of each answer waits 40 ms for the client's acknowledgement."""
     times = []
@@ -75,15 +62,6 @@ def test_an_answer_on_an_open_connection_does_not_wait(url: str) -> None:
             client.post("/translate", json={"q": "12", "source": "en", "target": "de"})
             times.append(time.monotonic() - started)
     assert min(times) < 0.03
-
-
-def test_auto_names_the_language_of_each_text(url: str) -> None:
-    texts = ["Where is the station?", "Wo ist der Bahnhof?", "Où est la gare ?"]
-    answer = post(url, q=texts, source="auto", target="de").json()
-    languages = [one["language"] for one in answer["detectedLanguage"]]
-    assert languages == ["en", "de", "fr"]
-    assert answer["translatedText"][1] == texts[1]  # in the target language already
-    assert all(0 <= one["confidence"] <= 100 for one in answer["detectedLanguage"])
 
 
 def test_requests_and_the_command_agree_on_a_language(url: str, attn: Attn) -> None:
@@ -409,18 +387,18 @@ def test_a_file_with_another_ending_is_text_as_for_the_command(
     assert uploaded(url, "a.bin", b"\x00\xff\xfe").status_code == 400
 
 
+def test_a_document_of_several_texts_in_a_line_names_this_line(url: str) -> None:
+    content = "The old dog sleeps.\tA cat.\n\u16a0\u16a2\u16a6\u16a8\tThe \u16a0 dog.\n"
+    first, *_ = uploaded(url, "a.txt", content.encode()).json()["notes"]
+    assert first.startswith("line 2, ")
+
+
 def test_the_notes_of_a_document_name_what_fails_a_check(url: str, attn: Attn) -> None:
     content = f"The old dog sleeps.\n\n{NUMBERS}\n"
     [note] = uploaded(url, "a.txt", content.encode()).json()["notes"]
     message = attn("translate", "--to", "de", given=content).err.strip().removeprefix("attn: ")
     assert note.replace(", “The score was 3 to 2 in 1998, 5 to 4 in …”", "") == message
     assert message.startswith("line 3: other numbers: ")
-
-
-def test_a_document_of_several_texts_in_a_line_names_this_line(url: str) -> None:
-    content = "The old dog sleeps.\tA cat.\n\u16a0\u16a2\u16a6\u16a8\tThe \u16a0 dog.\n"
-    first, *_ = uploaded(url, "a.txt", content.encode()).json()["notes"]
-    assert first.startswith("line 2, ")
 
 
 def test_line_ends_codes_and_several_texts_of_a_form(url: str) -> None:

@@ -1,4 +1,4 @@
-"""The command line itself: quick, helpful, and clear about mistakes."""
+"""The command line itself: quick, helpful, clear about mistakes, and its own modules alone."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import errno
 import importlib
 import inspect
 import os
-import re
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli.shell import app, completion
+from attncli.commands.train_run import PROGRAM
+from attncli.shell import app
+from attncli.shell.app import COMMANDS, GRACE, Termination
 from attncli.terminal import console
-from attncli.training.settings.config import TrainConfig
-from models.core.errors import ModelError
-from models.core.settings import fields_of
 from tests.attncli.command_line import Attn
 from tests.forks import Program
 
@@ -61,13 +60,6 @@ def test_the_line_in_the_list_is_the_first_of_the_docstring(name: str) -> None:
     doc = inspect.getdoc(getattr(importlib.import_module(module), function)) or ""
     assert app.summary(name) == doc.splitlines()[0]
     assert len(app.summary(name)) <= 58, "longer ones are cut in the list at 80 columns"
-
-
-def test_commands_under_another_are_listed_suggested_and_refused(attn: Attn) -> None:
-    shown = attn("models", "--help").out
-    assert re.search(rf"attn models show +{re.escape(app.summary('models show'))}", shown)
-    assert "'models show'" in attn("models", "shwo", "dot", status=2).err
-    assert attn("models", "pointer").out == attn("models", "show", "pointer").out
 
 
 @pytest.mark.parametrize("word", ["--help", "models"])
@@ -113,40 +105,6 @@ def test_values_are_completed(words: str, expected: list[str]) -> None:
     assert program(**environment)[1].split() == expected
 
 
-def test_settings_are_completed_by_name_with_their_docs() -> None:
-    found = dict(completion.settings("train.s"))
-    assert list(found) == [name for name in found if name.startswith("train.s")] and len(found) > 5
-    assert found["train.steps="] == fields_of(TrainConfig)["steps"].metadata["doc"]
-    assert completion.settings("no.such") == []
-    assert all(
-        equals for _, equals, _ in (name.partition("=") for name, _ in completion.settings(""))
-    )
-
-
-@pytest.mark.parametrize(
-    "arguments, expected",
-    [
-        (["tranlate"], "'translate'"),
-        (["--foo"], "no such option: --foo"),
-        (["translate", "--bean", "3"], "--beam"),
-        (["translate", "-m", "x", "-s", "search.method=greedy", "--nbest", "2"], "method=beam"),
-        (["translate", "-m", "x", "-i", "file", "text"], "--input"),
-        (["translate", "-i", "one", "--input=two"], "--input is given 2 times"),
-    ],
-)
-def test_wrong_usage_is_2_and_says_what_is_right(arguments: list[str], expected: str) -> None:
-    status, out, said = program(*arguments)
-    assert (status, out) == (2, "")
-    [line] = said.splitlines()
-    assert line.startswith("attn: ") and expected in line
-
-
-def test_a_number_out_of_range_is_one_line_and_1(attn: Attn) -> None:
-    for words in (["translate", "--threads", "-1", "a"], ["translate", "--beam", "0", "a"]):
-        [line] = attn(*words, status=1).err.splitlines()
-        assert line.startswith("attn: ")
-
-
 def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def broken() -> None:
         """Fail."""
@@ -154,11 +112,6 @@ def table_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
     monkeypatch.setattr(app, "broken", broken, raising=False)
     monkeypatch.setitem(app.COMMANDS, "broken", "attncli.shell.app:broken")
-
-
-def test_a_mistake_is_one_line_and_1(monkeypatch: pytest.MonkeyPatch, attn: Attn) -> None:
-    table_with(monkeypatch, ModelError("a cat\non the mat", "a dog", "feed it"))
-    assert attn("broken", status=1).err == "attn: a cat on the mat; expected a dog; feed it\n"
 
 
 def failing(error: BaseException) -> Callable[..., None]:
@@ -281,3 +234,65 @@ def test_a_profiler_writes_its_result(tmp_path: Path) -> None:
     shown = subprocess.run([*command, "-m", "attncli", "--version"], capture_output=True, text=True)
     assert shown.stdout.startswith("attn ")
     assert (tmp_path / "profile").stat().st_size > 0
+
+
+def test_no_command_imports_torch_before_it_is_called() -> None:
+    places = [place.partition(":")[0] for place in COMMANDS.values()]
+    code = (
+        "import sys, importlib\n"
+        f"for name in {sorted(set(places))}:\n"
+        "    importlib.import_module(name)\n"
+        "    assert 'torch' not in sys.modules, name\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """Return a folder with another package `models`."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "__init__.py").write_text("")
+    return tmp_path
+
+
+def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    root = str(Path(__file__).parents[3])
+    found = f"import sys; sys.path.append({root!r}); {code}"
+    return subprocess.run([sys.executable, "-c", found], cwd=folder, capture_output=True, text=True)
+
+
+def test_attncli_imports_its_own_models_beside_another_package(elsewhere: Path) -> None:
+    code = "from attncli import load; import models.core.errors; print(load.__module__)"
+    done = python(code, elsewhere)
+    assert (done.returncode, done.stdout) == (0, "attncli.interface\n"), done.stderr
+
+
+def test_another_package_imported_before_is_named_in_one_line(elsewhere: Path) -> None:
+    done = python("import models; import attncli", elsewhere)
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("ImportError:")]
+    assert done.returncode == 1 and str(elsewhere / "models" / "__init__.py") in line
+
+
+@pytest.mark.parametrize("words", [["models", "show", "dot"], ["translate", "--help"]])
+def test_a_child_runs_no_module_of_the_current_folder(words: list[str], tmp_path: Path) -> None:
+    """Neither of Python nor of attn; see attncli.commands.train_run.launch."""
+    for name in (*sorted(sys.stdlib_module_names), "attncli", "models", "torch", "numpy"):
+        (tmp_path / f"{name}.py").write_text("open('EXECUTED', 'w').close()")
+    command = [sys.executable, "-I", "-c", PROGRAM.format([*map(str, sys.path)]), *words]
+    assert subprocess.run(command, cwd=tmp_path, stdout=subprocess.DEVNULL).returncode == 0
+    assert not (tmp_path / "EXECUTED").exists()
+
+
+def test_only_a_late_second_signal_ends_a_program_during_its_clean_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    termination, ended = Termination(), list[str]()
+    monkeypatch.setattr(termination, "end_process", lambda: ended.append("by the signal"))
+    with pytest.raises(KeyboardInterrupt):
+        termination.interrupt(signal.SIGTERM, None)
+    termination.interrupt(signal.SIGTERM, None)  # at once, as `timeout` sends it
+    assert not ended
+    termination.received -= 2 * GRACE
+    termination.interrupt(signal.SIGTERM, None)
+    assert ended == ["by the signal"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,10 +14,8 @@ from attncli.data.streams import as_json_line
 from attncli.terminal import console
 from attncli.terminal.messages import (
     TRUE_COLOUR,
-    Screen,
     cell,
     colours_of,
-    current_screen,
     printable,
 )
 from attncli.training.log import read_log
@@ -65,19 +62,6 @@ def test_progress_ends_at_its_total_unless_the_work_is_interrupted(
     assert interrupted in shown and "100" not in shown
 
 
-def test_a_plain_line_says_how_much_time_is_left(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = iter([0.0, *[float(each) for each in range(0, 6000, 60) for _ in range(3)]])
-    monkeypatch.setattr("attncli.terminal.console.time.monotonic", lambda: next(clock))
-    monkeypatch.setattr(console, "is_terminal", lambda: False)
-    with console.progress("training", total=10) as advance:
-        for done in range(4):
-            advance(done)
-    shown = capsys.readouterr().err
-    assert " min left" in shown and shown.endswith("training 100 %\n")
-
-
 @pytest.mark.parametrize(
     "environment, is_terminal, colours",
     [
@@ -97,13 +81,6 @@ def test_colours_follow_the_terminal_and_the_environment(
     environment: dict[str, str], is_terminal: bool, colours: int
 ) -> None:
     assert colours_of(environment, is_terminal=is_terminal) == colours
-
-
-def test_columns_override_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    monkeypatch.setenv("FORCE_COLOR", "")
-    monkeypatch.setenv("COLUMNS", "61")
-    assert current_screen() == Screen(61, 0)
 
 
 def test_a_json_line_has_no_character_that_ends_a_line_or_controls_a_terminal() -> None:

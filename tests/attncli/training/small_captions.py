@@ -52,6 +52,14 @@ def fill(network: SmallCnn, weights: str) -> None:
             parameter.fill_(0.01)
 
 
+def random_weights(network: SmallCnn, weights: str) -> None:
+    """Set the same random weights each time: the network then counts as pretrained."""
+    random = torch.Generator().manual_seed(7)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.normal_(std=0.1, generator=random)
+
+
 def write_images(folder: Path) -> Files:
     """Write images to a folder, and two captions of each; every fourth is for dev."""
     files = Files(folder / "images", folder / "train.tsv", folder / "dev.tsv")

@@ -1,10 +1,9 @@
-"""Runs that start from a trained model: low rates, a replay set, and what was learned and lost."""
+"""Runs that start from a trained model, or on several languages: replay, learned and lost."""
 
 from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import torch
 from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
 from attncli.training import estimate, retention
-from attncli.training.command_line import settings
+from attncli.training.command_line import settings, with_languages
 from attncli.training.dev import DevSet
 from attncli.training.fitting import BOUNDED, LEAST, MOST, fine_tuning
 from attncli.training.folder import RunFolder
@@ -26,21 +25,26 @@ from attncli.training.interfaces import (
     Interrupted,
     Report,
 )
+from attncli.training.log import read_log
 from attncli.training.retention import Tensors
 from attncli.training.run import Run
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.settings.corpora import parse_corpus
-from attncli.training.settings.schedule import done_share, learning_rate
+from attncli.training.settings.corpora import CorpusConfig, parse_corpus
 from attncli.training.state import finished_run
 from attncli.translate import replay
+from attncli.translate.dev import DevDirections, DevTexts
+from attncli.translate.settings import TextData
+from models import load_translator
 from models.core.errors import DamagedError, ModelError
-from models.core.use_config import AlignConfig
+from models.core.use_config import AlignConfig, TokenizerConfig
 from models.networks.bundle import read
 from models.storage.digests import write_files
 from models.storage.replay import ReplayPair, pack_replay, read_replay
 from models.storage.settings import REPLAY, write_alignment
 from models.storage.weights import bundle_weights
 from tests.attncli.command_line import Attn
+from tests.attncli.training.kinds import VARIED, write_corpus
+from tests.attncli.training.kinds import of_corpora as of_languages
 from tests.attncli.training.small import SMALL, assert_same, load, run
 
 GREEDY = ("search.method=greedy", "search.max_extra=3", "train.bleu_tokenizer=char")
@@ -110,18 +114,6 @@ def test_another_stage_of_training_has_the_settings_of_the_models_own(
 ) -> None:
     found = config_of(start, own, change).train
     assert found.lr > 0.0001 and found.metric == "auto" and found.epochs == TrainConfig().epochs
-
-
-def test_the_rate_falls_to_0_over_the_epochs() -> None:
-    config = TrainConfig(schedule="linear", epochs=4, warmup=2, lr=1.0)
-    rates = [
-        learning_rate(step, 0, config, done_share(0, (step - 1) / 5, config))
-        for step in range(1, 22)
-    ]
-    assert rates[0] == 0.5 and rates[1] == 0.95 and rates[-1] == 0
-    assert all(later < earlier for earlier, later in pairwise(rates[1:]))
-    timed = replace(config, minutes=1)
-    assert done_share(15, 2, timed) == 0.5 and done_share(45, 2, timed) == 0.75
 
 
 def test_half_of_the_tokens_is_of_the_replay_set(start: Path, own: Texts, tmp_path: Path) -> None:
@@ -256,3 +248,110 @@ def test_one_language_or_a_model_without_a_replay_set_is_refused(
     assert config_of(plain, own).data.replay == 0
     with pytest.raises(ModelError, match="has no replay set"):
         run(config_of(plain, own, "data.replay=0.5"), tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run folder."""
+    folder = tmp_path_factory.mktemp("multilingual")
+    run(of_languages(folder, "train.metric=bleu"), folder / "run")
+    return folder / "run"
+
+
+def test_the_languages_and_directions_are_stored_with_the_model(trained: Path) -> None:
+    translator = load_translator(trained)
+    assert translator.languages == ("de", "en", "fr")
+    assert translator.tokenizer_config.directions == ("de-en", "en-de", "en-fr")
+    assert translator.for_direction("fr", "de").is_zero_shot("de")
+    assert [t.to for t in translator.translate(["The dog runs."] * 2, to=["de", "fr"])] == [
+        "de",
+        "fr",
+    ]
+
+
+def test_some_sources_of_several_directions_keep_their_direction() -> None:
+    one = DevTexts(["a", "b", "c"], [["A"], ["B"], ["C"]], to="de")
+    two = DevTexts(["d", "e"], [["D"], ["E"]], to="fr")
+    some = DevDirections.of([one, two]).some([0, 2, 4])
+    assert [(part.sources, part.references, part.to) for part in some.parts] == [
+        (["a", "c"], [["A"], ["C"]], "de"),
+        (["e"], [["E"]], "fr"),
+    ]
+
+
+def test_dev_scores_are_logged_by_direction_and_their_mean_counts(trained: Path) -> None:
+    records = [r for r in read_log(RunFolder(trained).log) if "gained" in r]
+    assert records
+    for record in records:
+        assert set(record["directions"]) == {"en-de", "de-en"}
+        mean = sum(record["directions"].values()) / 2
+        assert record["bleu"] == pytest.approx(mean, rel=1e-5)  # the log has six digits
+
+
+def test_other_corpora_or_languages_are_another_run(tmp_path: Path) -> None:
+    config = of_languages(tmp_path, "train.steps=2")
+    run(config, tmp_path / "run")
+    turned = [parse_corpus(f"de-en={config.data.corpora[0].files[0]}"), config.data.corpora[1]]
+    other = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=turned)
+    with pytest.raises(ModelError, match="another run"):
+        run(other, tmp_path / "run")
+
+
+def test_a_weight_is_a_factor_on_the_share_of_a_corpus(tmp_path: Path) -> None:
+    config = of_languages(tmp_path)
+    path = config.data.corpora[1].files[0]
+    weighted = parse_corpus(f"en-to-fr:5={path}")
+    assert weighted == replace(config.data.corpora[1], weight=5.0)
+    corpora = (config.data.corpora[0], weighted)
+    config = replace(config, data=replace(config.data, corpora=corpora))
+    prepared = load(config, tmp_path / "run")
+    assert "en-fr 12 pairs (33 %)" in prepared.remarks[0]  # 5 * 12 of 60 + 60 + 5 * 12
+    examples = prepared.examples.at(0)
+    assert isinstance(examples, Mixture)
+    counts = np.bincount(examples.direction_of(examples.rows[:, 0]))
+    assert counts.tolist() == [44, 44, 44]
+
+
+def test_training_can_begin_with_a_multilingual_model(trained: Path, tmp_path: Path) -> None:
+    config = of_languages(tmp_path, "train.steps=2", start=trained)
+    assert config.tokenizer.languages == ("de", "en", "fr")
+    run(config, tmp_path / "more")
+    assert load_translator(tmp_path / "more").languages == ("de", "en", "fr")
+    swedish = [parse_corpus(f"en-sv={config.data.corpora[0].files[0]}")]
+    with pytest.raises(ModelError, match="unknown language of a corpus 'sv'"):
+        settings([], corpora=swedish, start=trained)
+
+
+def test_back_translated_sources_begin_with_their_token(tmp_path: Path) -> None:
+    corpora = [
+        parse_corpus(f"en-de={write_corpus(tmp_path, 'en', 'de', 60)}"),
+        parse_corpus(f"en-de={write_corpus(tmp_path, 'en', 'de', 9, seed=3)}", tagged=True),
+    ]
+    config = settings([], [], "transformer-nano", [*SMALL, "train.steps=2"], corpora=corpora)
+    assert config.tokenizer.directions == ("de-en", "en-de")
+    prepared = load(config, tmp_path)
+    batch = prepared.examples.batch(np.array([0, 125]))
+    pieces = [prepared.tokenizer.source.id_to_piece(row.tolist())[:3] for row in batch.source]
+    assert pieces[0][0] == "<2de>" and pieces[0][1] != "<bt>"
+    assert pieces[1][:2] == ["<2de>", "<bt>"]
+    assert prepared.examples.count == 129  # the tagged corpus is used in one direction
+
+
+def test_methods_apply_to_a_single_direction_too(tmp_path: Path) -> None:
+    file = write_corpus(tmp_path, "en", "de", 60)
+    varied = [change for change in VARIED if "temperature" not in change]
+    plain, other = (
+        settings([Path(file)], [], "transformer-nano", [*SMALL, "train.steps=3", *changes])
+        for changes in ((), varied)
+    )
+    run(plain, tmp_path / "plain")
+    run(other, tmp_path / "other")
+    first, second = ((tmp_path / name / "model.safetensors") for name in ("plain", "other"))
+    assert first.read_bytes() != second.read_bytes()
+    assert load_translator(tmp_path / "other").languages == ()
+
+
+def test_an_initial_model_keeps_the_order_of_its_languages() -> None:
+    stored = TokenizerConfig(languages=("en", "de", "fr"), directions=("en-de",))
+    data = TextData(corpora=(CorpusConfig("de-en", ("a.tsv",)),))
+    assert with_languages(stored, data, "model").languages == stored.languages

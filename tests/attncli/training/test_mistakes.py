@@ -14,6 +14,10 @@ from tests.attncli.training.small import write_texts
 NANO = "train train.tsv -p transformer-nano"
 LABELS = "train --labels labels.tsv -p bilstm-attention-nano"
 CAPTIONER = "-p show-attend-tell-soft-nano"
+BEGUN = "train train.tsv --start-from grammar-en-de"
+RNN = "train train.tsv -p rnnsearch-nano"
+CAPTIONS = f"train --images . --captions labels.tsv {CAPTIONER}"
+SPOKEN = "train --audio . --transcripts labels.tsv -p listen-attend-spell-nano"
 COMPARE = "models compare"
 MISTAKES = {  # command: what the line has
     # names and values of settings
@@ -31,8 +35,18 @@ MISTAKES = {  # command: what the line has
     "train -s preset=seq2seq": "--preset",
     "train --start-from grammar-en-de -p demo": "--preset demo with --start-from",
     "train -s start_from=x": "start_from given with -s",
+    f"{BEGUN} -s model.embedding=32": "has weights that do not fit these settings",
+    f"{BEGUN} -s tokenizer.size=300": "settings that differ from those of the initial model",
     f"{NANO} -s train.schedule=linear -s train.epochs=0": "expected train.minutes, train.steps or",
     f"{NANO} -s train.loggers=nothing": "tensorboard",
+    f"{NANO} --dev empty.tsv": "no usable example in the dev set: of ",
+    f"{NANO} -s train.freeze=encodr": "unknown part of the model 'encodr'",
+    f"{RNN} -s model.attention.score=dot -s model.hidden=33": "equal sizes",
+    f"{RNN} -s model.attention.heads=3": "divide evenly",
+    f"{RNN} -s model.attention.read=hard -s train.attention.coverage=see": "read 'soft'",
+    "train -s data.demo_size=900000": "expected at most 9020",
+    f"{CAPTIONS} -s data.regions=x -s train.attention.regions=0": "one of data.regions and train",
+    f"{SPOKEN} -s data.augment.join=3-1": "a range such as 1-6",
     # settings that change nothing in the run
     f"{NANO} -s data.replay=0.5": "data.replay has no effect without languages",
     f"{NANO} -s data.temperature=2": "data.temperature has no effect without languages",
@@ -83,7 +97,9 @@ MISTAKES = {  # command: what the line has
         )
         for kinds in ("kind=char", "target_kind=bpe")
     },
+    "align train train.tsv --start-from everyday --languages en-ro": "no language 'ro'",
     # labels and rows
+    "train --labels empty.tsv -p bilstm-attention-nano": "has no texts",
     f"{LABELS} -s train.metric=bleu": "accuracy, macro_f1 or loss",
     f"{NANO} -s train.metric=accuracy": "metric accuracy for preset",
     f"{LABELS} -s train.attention.coverage=see": "train.attention.coverage for preset",
@@ -137,6 +153,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_rows(tmp_path)
     contents = {
         "short.tsv": b"source\tdraft\ttarget\na\tb\n",
+        "empty.tsv": b"\t\n",
         "damaged.toml": b"[train\n",
         "latin.toml": b"\xff",
         "number.toml": b"train = 3",

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from models.networks.image_encoder import SmallCnn
 from tests.attncli.training.kinds import CHANGED, KINDS, VARIED
 from tests.attncli.training.small import assert_stops_change_nothing
-from tests.attncli.training.small_captions import PATCHES, PRETRAINED
+from tests.attncli.training.small_captions import PATCHES, PRETRAINED, random_weights
 
 HARD = "show-attend-tell-hard-nano"
 FEW = ("train.steps=8", "train.evaluate_every=3")
@@ -82,11 +81,3 @@ def test_a_run_stopped_anywhere_ends_as_an_unbroken_one(
     monkeypatch.setattr(SmallCnn, "load", random_weights)
     named: dict[str, Any] = {"preset": preset} if preset else {}
     assert_stops_change_nothing(KINDS[kind](tmp_path, *changes, **named), tmp_path)
-
-
-def random_weights(self: SmallCnn, weights: str) -> None:
-    """Fill the small image network, which then counts as pretrained."""
-    random = torch.Generator().manual_seed(7)
-    with torch.no_grad():
-        for parameter in self.parameters():
-            parameter.normal_(std=0.1, generator=random)

@@ -1,4 +1,4 @@
-"""Runs that begin with a trained model."""
+"""Runs that begin with a trained model, or with tokens of one's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attncli.data.embedded import as_table
 from attncli.data.grammar import generate
 from attncli.training.command_line import settings
 from attncli.training.folder import RunFolder
-from attncli.training.interfaces import Interrupted, UpdateBatch
+from attncli.training.interfaces import Compared, Interrupted, UpdateBatch
 from attncli.training.run import fresh_state, open_run
 from attncli.training.sources import source_of_run
 from attncli.training.state import State
@@ -26,11 +26,20 @@ from attncli.translate.source import as_links
 from models.core.errors import ModelError
 from models.core.types import Batch
 from models.core.use_config import SearchConfig
-from models.networks.bundle import read
+from models.networks.bundle import Bundle, read
 from models.networks.image_encoder import ImageEncoder, SmallCnn
 from models.networks.losses import region_loss
 from models.storage.weights import weights_of
-from tests.attncli.training.small import Texts, assert_same, load, run, small_config, write_texts
+from models.text.tokenizer import START, new_parts
+from tests.attncli.training.small import (
+    SMALL,
+    Texts,
+    assert_same,
+    load,
+    run,
+    small_config,
+    write_texts,
+)
 from tests.attncli.training.small_captions import PRETRAINED, fill, write_images
 from tests.attncli.training.small_captions import small_config as small_captioner
 
@@ -91,24 +100,6 @@ def test_soft_attention_becomes_hard_and_a_broken_run_continues(
     again = settings([tmp_path / "whole" / "config.toml"])
     assert again.train.precision in ("fp32", "bf16")  # chosen for auto
     assert replace(again, train=replace(again.train, precision="auto")) == config
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("model.image.weights=none", "image.weights=none with the initial model"),
-        ("model.embedding=32", "the model in .* has weights that do not fit these settings"),
-        ("model.attention.coverage=true", r"\(first decoder\.attention"),
-        ("tokenizer.size=300", "settings that differ from those of the initial model"),
-    ],
-)
-def test_settings_that_do_not_fit_the_weights_are_refused(
-    begun: Path, texts: Data, tmp_path: Path, change: str, message: str
-) -> None:
-    config = settings(*texts, None, [*FEW, change], start=begun)
-    with pytest.raises(ModelError, match=message):
-        run(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()  # nothing was read, and the folder is still free
 
 
 def test_the_model_to_begin_with_may_move_but_not_change(
@@ -237,3 +228,73 @@ def test_attention_learns_given_links(tmp_path: Path) -> None:
         for _ in range(15):
             stepper.train_on(UpdateBatch(examples.examples, np.arange(10)), 0.0)
         assert distance() < 0.95 * before
+
+
+WITHOUT_SIZE = tuple(one for one in SMALL if "tokenizer.size" not in one)
+TWO = ("train.steps=2", "train.evaluate_every=2")
+
+
+@pytest.fixture(scope="module")
+def pairs_of_texts(tmp_path_factory: pytest.TempPathFactory) -> Texts:
+    return write_texts(tmp_path_factory.mktemp("texts"))
+
+
+def logits(bundle: Bundle, source: str, target: str) -> torch.Tensor:
+    """Return the logits (T, Y) of a pair."""
+    tokenizer, model = bundle.tokenizer, bundle.model.eval()
+    ids = torch.tensor([tokenizer.encode(source)])
+    wanted = torch.tensor([tokenizer.encode_target(target)])
+    begun = torch.nn.functional.pad(wanted[:, :-1], (1, 0), value=START)
+    mask = ids > 0
+    batch = Batch(ids, mask, begun, wanted, wanted > 0)
+    state = model.start(model.encode_batch(batch))
+    found = []
+    for token in begun.unbind(1):
+        step = model.step(token, state[1], state[0])
+        state = state[0], step.state
+        found.append(step.logits)
+    return torch.cat(found)
+
+
+@pytest.mark.parametrize(
+    "preset, joint", [("transformer-nano", "true"), ("rnnsearch-nano", "false")]
+)
+def test_new_tokens_begin_as_the_mean_of_their_parts(
+    preset: str, joint: str, pairs_of_texts: Texts, tmp_path: Path
+) -> None:
+    """Old texts keep their logits; that of a new token is the mean of those of its parts."""
+    sizes = ("tokenizer.size=330", f"tokenizer.joint={joint}")
+    named = ([pairs_of_texts.train], [pairs_of_texts.dev], preset)
+    run(settings(*named, [*WITHOUT_SIZE, *sizes, *TWO]), tmp_path / "old")
+    (tmp_path / "new.txt").write_text("zebra\nsharks\n", "utf-8")
+    new = [f"tokenizer.model={tmp_path / 'new.txt'}", "train.precision=fp32"]
+    config = settings(*named[:2], None, [*new, *TWO], start=tmp_path / "old")
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    data = load(config, folder.path)
+    begun = open_run(folder, config, data, torch.device("cpu"))
+    before, after = read(tmp_path / "old"), begun.bundle(begun.state.model)
+    source, target = next(line.split("\t") for line in pairs_of_texts.dev.read_text().splitlines())
+    old, now = logits(before, source, target), logits(after, source, target)
+    torch.testing.assert_close(now[:, :-2], old)
+    for number, parts in enumerate(new_parts(before.tokenizer, after.tokenizer)[1]):
+        expected = old[:, parts].mean(1)
+        torch.testing.assert_close(now[:, old.shape[1] + number], expected)
+    assert len(after.tokenizer.encode("zebra")) == 2
+    if joint == "true":  # the whole run, which also scores the initial model
+        events = run(config, tmp_path / "trained")
+        assert any(isinstance(event, Compared) for event in events)
+
+
+def test_a_run_has_the_tokens_of_ones_own(pairs_of_texts: Texts, tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text("the\ndog\nder\nHund\n", "utf-8")
+    own = f"tokenizer.model={tmp_path / 'own.txt'}"
+    named = ([pairs_of_texts.train], [pairs_of_texts.dev], "transformer-nano")
+    config = settings(*named, [*WITHOUT_SIZE, *TWO, own])
+    run(config, tmp_path / "run")
+    bundle = read(tmp_path / "run")
+    assert bundle.tokenizer_config.kind == "word" and bundle.tokenizer_config.model == ()
+    assert bundle.tokenizer.pieces(bundle.tokenizer.encode("the dog")[:-1]) == ("▁the", "▁dog")
+    for wrong in (["tokenizer.size=500"], ["tokenizer.model=none.model"]):
+        with pytest.raises(ModelError):
+            settings(*named, [own, *wrong])

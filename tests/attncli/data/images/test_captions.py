@@ -91,31 +91,6 @@ def test_a_file_with_splits_is_read_by_its_parts(tmp_path: Path) -> None:
         read_captions(path, part="test")
 
 
-@pytest.mark.parametrize(
-    "content, said",
-    [
-        ("a.jpg\tA dog.\nb.jpg A cat.\n", "line 2 has no tab; expected image, tab, caption"),
-        ("a.jpg\tA dog.\n\tA cat.\n", "line 2 has no image's name"),
-        (b"a.jpg\tA dog.\nb.jpg\tA c\xe4t.\n", "line 2 is not valid UTF-8"),
-        ("image,caption\na.jpg,b,c\n", "row 2 has 3 columns"),
-        ('{"images": [\n}', "is not JSON .*line 2"),
-        ('{"pictures": []}', "JSON of another kind .no 'images'."),
-        ('{"images": [1], "annotations": [{}]}', "JSON of another kind"),
-        ("[1, 2]", "JSON of another kind"),
-        ("[" * 100_000, "is not JSON"),
-        ('{"images": ' + "1" * 5000 + "}", "is not JSON"),
-        ('{"images": [{"id": 1, "file_name": 7}], "annotations": []}', "7 is not a file name"),
-        ('{"images": [{"filename": ["x"], "sentences": []}]}', "is not a file name"),
-        ('image,caption\na.jpg,"' + "x" * 200_000 + '"\n', "is not a CSV file"),
-        ("", "has no captions"),
-    ],
-)
-def test_a_mistake_is_said_in_one_line(content: str | bytes, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=said) as refused:
-        read_captions(write(tmp_path / "captions", content))
-    assert "\n" not in str(refused.value)
-
-
 def test_a_large_json_file_on_one_line_is_read(tmp_path: Path) -> None:
     many = {**COCO, "info": "x" * (1 << 24)}
     assert read_captions(write(tmp_path / "captions", json.dumps(many))) == TWO
@@ -137,7 +112,6 @@ def test_captions_as_words(caption: str, words: str) -> None:
     assert styled(caption, "plain").split() == caption.split()
 
 
-CPU = torch.device("cpu")
 IMAGES, EACH = 40, 5
 
 
@@ -168,12 +142,6 @@ def test_every_caption_comes_once_and_with_the_others_of_its_image(
     assert [list(b) for b in plan(examples, epoch=1)] != [list(b) for b in batches]
     alone = dataclasses.replace(examples, sources=None)
     assert alone.batch(batches[0]).rows is None
-
-
-def test_stages_are_the_tables_from_their_epochs_on(examples: Table) -> None:
-    alone = dataclasses.replace(examples, sources=None)
-    stages = dataclasses.replace(examples, stages=((0, alone), (2, examples)))
-    assert [stages.at(epoch).shared is None for epoch in range(4)] == [True, True, False, False]
 
 
 def test_a_shared_image_gives_what_an_image_each_would(examples: Table) -> None:

@@ -1,4 +1,4 @@
-"""Parallel text: what is read, from which files, and what is refused."""
+"""Parallel text, tables and links: what is read, from which files, and what is refused."""
 
 from __future__ import annotations
 
@@ -13,10 +13,20 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import zstandard
 
+from attncli.classify.table import LabelledText, check_order, read_labelled
 from attncli.data import lines as data_lines
+from attncli.data import tables
+from attncli.data.alignments import (
+    PairLinks,
+    cell_links,
+    read_external_alignments,
+    read_links,
+    token_links,
+)
 from attncli.data.corpus import (
     LEAST,
     MOST,
@@ -24,15 +34,18 @@ from attncli.data.corpus import (
     fingerprint,
     held_out,
     read_pairs,
-    reference_columns,
 )
+from attncli.data.examples import target_weights
 from attncli.data.lines import open_text
 from attncli.data.streams import BLOCK, check_files, check_inputs
+from attncli.data.tables import read_glossary
 from attncli.training.command_line import settings
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.translate.data import split_dev
 from attncli.translate.source import TextTraining
-from models.core.errors import ModelError
+from models.core.errors import InputError, ModelError
+from models.text.tokenizer import Tokenizer
+from models.text.units import units
 from tests.attncli.files import write
 
 SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00pzst"  # a zstd frame that holds no content
@@ -143,30 +156,6 @@ def test_aligned_files_and_a_table_are_the_same_corpus(tmp_path: Path) -> None:
         assert list(read_pairs([table])) == list(read_pairs(columns))
 
 
-def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    good, empty = write(tmp_path / "good", "a\nb\n"), write(tmp_path / "empty", "")
-    assert refusal([good, tmp_path / "none"]).endswith("none: No such file or directory")
-    assert "Is a directory; `attn bulk FOLDER" in refusal([tmp_path])
-    assert refusal([empty]) == f"{empty} is empty; expected a sentence on each line"
-    assert refusal([empty, empty]) == f"{empty} is empty; expected a sentence on each line"
-    long = write(tmp_path / "long", "a\nb\nc\n")
-    for paths in ([good, long], [long, good]):
-        found = f"{good} has 2 lines, {long} more; expected as many lines in each file"
-        assert found in refusal(paths)
-    bad = write(tmp_path / "bad", b"a\nb\xff\n")
-    assert f"{bad}, line 2 is not valid UTF-8 (byte 0xff at position 2); " in refusal([good, bad])
-    assert refusal([good, bad]).endswith("`iconv -f LATIN1 -t UTF-8`")
-    excel = write(tmp_path / "excel", "a\tA\n".encode("utf-16"))
-    assert refusal([excel]).endswith("`iconv -f UTF-16 -t UTF-8`")
-    assert ", line 2 has no tab" in refusal([write(tmp_path / "x", "a\tA\nb\n")])
-
-
-def test_a_table_may_have_different_numbers_of_references(tmp_path: Path) -> None:
-    pairs = list(read_pairs([write(tmp_path / "x", "a\tA\nb\tB\tBB\tBBB\n")]))
-    assert [pair.references for pair in pairs] == [("A",), ("B", "BB", "BBB")]
-    assert reference_columns(pairs) == [["A", "B"], [None, "BB"], [None, "BBB"]]
-
-
 def test_a_licence_of_tatoeba_is_no_reference(tmp_path: Path) -> None:
     licence = "CC-BY 2.0 (France) Attribution: tatoeba.org #2877272 (CM) & #8597805 (Roujin)"
     table = write(tmp_path / "deu.txt", f"Go.\tGeh.\t{licence}\n{licence}\t{licence}\n")
@@ -174,6 +163,15 @@ def test_a_licence_of_tatoeba_is_no_reference(tmp_path: Path) -> None:
         CorpusPair("Go.", ("Geh.",)),
         CorpusPair(licence, (licence,)),
     ]
+
+
+def test_files_that_are_missing_or_of_other_lengths_are_refused(tmp_path: Path) -> None:
+    good, long = write(tmp_path / "good", "a\nb\n"), write(tmp_path / "long", "a\nb\nc\n")
+    assert refusal([good, tmp_path / "none"]).endswith("none: No such file or directory")
+    assert "Is a directory; `attn bulk FOLDER" in refusal([tmp_path])
+    for paths in ([good, long], [long, good]):
+        found = f"{good} has 2 lines, {long} more; expected as many lines in each file"
+        assert found in refusal(paths)
 
 
 def test_a_fingerprint_is_of_content_and_columns(tmp_path: Path) -> None:
@@ -243,3 +241,151 @@ def test_no_source_is_on_both_sides(tmp_path: Path) -> None:
     assert split_dev(source, own, tmp_path) == ([named], [{}])  # a run that continues
     (tmp_path / "dev.tsv").unlink()
     assert split_dev(source, own, tmp_path) == ([], [{}])  # it was prepared without a dev set
+
+
+def test_a_line_of_a_glossary_is_a_source_term_and_a_target_term(tmp_path: Path) -> None:
+    path = write(tmp_path / "terms.tsv", "dog\tHund\n\nred car \t rotes Auto\nDog\tHund\n")
+    assert list(read_glossary(path).terms)[:2] == [("dog", "Hund"), ("red car", "rotes Auto")]
+    assert read_glossary(path).targets("a dog") == ["Hund"]
+
+
+PAIRS = [("a dog", "ein Hund"), ("a cat", "eine Katze"), ("2", "zwei")]
+
+
+@pytest.fixture(autouse=True)
+def forget() -> None:
+    """Let each test say everything again."""
+    tables._say.cache_clear()
+
+
+def table(path: Path, *rows: tuple[str, ...]) -> Path:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "header", ["source target", "en de", "sentence_en sentence_de", "SRC TGT", "text1 label"]
+)
+def test_a_header_is_left_out_and_said_once(
+    header: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first, second = header.split()
+    path = table(tmp_path / "a.tsv", (first, second), *PAIRS)
+    files = [tmp_path / "a.1", tmp_path / "a.2"]
+    for file, column in zip(files, zip((first, second), *PAIRS, strict=True), strict=True):
+        file.write_text("".join(f"{text}\n" for text in column))
+    for given in ([path], [path], files):
+        assert [(pair.source, *pair.references) for pair in read_pairs(given)] == PAIRS
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 2 and "line 1" in said[0] and "left out" in said[0]
+
+
+@pytest.mark.parametrize("first", [("text", "text"), ("a label", "ein Label"), ("no", "nein")])
+def test_a_first_pair_of_words_stays(first: tuple[str, str], tmp_path: Path) -> None:
+    path = table(tmp_path / "a.tsv", first, *PAIRS)
+    assert next(read_pairs([path])).source == first[0]
+
+
+def test_the_header_of_labels_is_no_class(tmp_path: Path) -> None:
+    rows = [("music", "play a song"), ("sport", "win a match")]
+    for header in [("label", "text"), ("Category", "Sentence")]:
+        assert [*map(tuple, read_labelled(table(tmp_path / "a.tsv", header, *rows)))] == rows
+
+
+def test_a_column_of_numbers_is_refused_or_reported(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    numbered = table(tmp_path / "a.tsv", *((str(n), *pair) for n, pair in enumerate(PAIRS)))
+    with pytest.raises(ModelError, match="column 1 of a.tsv has numbers alone; .*cut"):
+        list(read_pairs([numbered]))
+    alone = table(tmp_path / "b.tsv", *((f"{n}.5", text) for n, (text, _) in enumerate(PAIRS)))
+    assert len(list(read_pairs([alone]))) == 3
+    assert "column 1 of b.tsv has numbers alone" in capfd.readouterr().err
+    sums = table(tmp_path / "c.tsv", *((f"{n} + 1", str(n + 1)) for n in range(5)))
+    assert len(list(read_pairs([sums]))) == 5 and not capfd.readouterr().err
+
+
+def test_many_labels_of_few_texts_are_exchanged_columns_only_if_they_are_longer() -> None:
+    """The next item of a sequence is a label, and there are as many as items."""
+    items = [LabelledText(f"item{n}", f"item{n % 9}") for n in range(90)]
+    check_order(items, "x.tsv")
+    with pytest.raises(InputError, match="exchange the columns"):
+        check_order([row._replace(label=f"the {row.label}") for row in items], "x.tsv")
+
+
+def test_pharaoh_with_possible_links_and_probabilities(tmp_path: Path) -> None:
+    found = read_links(write(tmp_path / "links", "0-0 1p2 2?1\n\n0-1:0.25 1-0:1e-3\n"))
+    assert found.rows[0].sure == {(0, 0)} and found.rows[0].possible == {(0, 0), (1, 2), (2, 1)}
+    assert found.rows[1] == PairLinks(frozenset())
+    assert found.rows[2].sure == {(0, 1), (1, 0)}
+    assert found.note == "counts from 0 (line 1 has 0-0)"
+
+
+def test_naacl_counts_from_one_and_may_leave_pairs_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "links", "0001 1 1\n0001 2 3 P\n\n3 1 2 S 0.5\n")
+    found = read_links(path)
+    assert found.note.startswith("counts from 1") and [len(row.possible) for row in found.rows] == [
+        2,
+        0,
+        1,
+    ]
+    assert found.rows[0].sure == {(0, 0)} and found.rows[0].possible == {(0, 0), (1, 2)}
+    assert found.rows[2].sure == {(0, 1)}
+    assert len(read_links(path, [(2, 3), (1, 1), (2, 2), (1, 1)]).rows) == 4
+    with pytest.raises(ModelError, match="3 sentence pairs.*expected 2"):
+        read_links(path, [(2, 3), (1, 1)])
+
+
+def test_the_same_links_counted_from_either_are_the_same(tmp_path: Path) -> None:
+    lengths = [(2, 3)]
+    from_one = read_links(write(tmp_path / "links", "1-1 2p3\n"), lengths)
+    from_zero = read_links(write(tmp_path / "links", "0-0 1p2\n"), lengths)
+    assert from_one.rows == from_zero.rows
+    assert from_zero.note.startswith("counts from 0")
+    assert from_one.note == "counts from 1 (line 1 has 2p3, and 2 source words)"
+
+
+LENGTHS = [(2, 2), (1, 2)]
+
+
+def test_marian_hard_and_soft_the_end_marks_left_out(tmp_path: Path) -> None:
+    hard, _ = read_external_alignments(
+        write(tmp_path / "view", "x y ||| 0-0 1-1\nz w ||| 0-1\n"), LENGTHS
+    )
+    assert [panel.links for panel in hard] == [{(0, 0), (1, 1)}, {(0, 1)}]
+    text = "x y ||| 0.1,0.9,0 0.8,0.1,0.1 0,0,1\nz w ||| 0.7,0.3 0.6,0.4\n"
+    soft, _ = read_external_alignments(write(tmp_path / "view", text), LENGTHS)
+    weights = [panel.weights.tolist() for panel in soft if panel.weights is not None]
+    assert weights == [[[0.1, 0.9], [0.8, 0.1]], [[0.7], [0.6]]]
+    assert soft[0].links == {(1, 0), (0, 1)}
+
+
+def test_linked_words_link_all_their_tokens_but_no_marks(tiny_tokenizer: Tokenizer) -> None:
+    source = tiny_tokenizer.encode("The dog sees.")
+    target = tiny_tokenizer.encode_target("Der Hund sieht.")
+    links = token_links(((1, 1), (2, 2)), source, target, tiny_tokenizer)
+    shares = [
+        units(processor, ids, marks=False).shares
+        for processor, ids in ((tiny_tokenizer.source, source), (tiny_tokenizer.target, target))
+    ]
+    left, right = ((side[:, [1, 2]] > 0).float() for side in shares)  # no column of a full stop
+    assert sorted(links.tolist()) == (left @ right.T).nonzero().tolist()
+    stop = tiny_tokenizer.pieces(target).index(".")
+    assert stop not in links[:, 1]
+
+
+def test_linked_tokens_share_a_row() -> None:
+    links = [np.array([[0, 1], [2, 1], [2, 0]]), np.zeros((0, 2), np.int64)]
+    table = target_weights(links, (3, 3))
+    assert table[0].tolist() == [[0, 0, 1], [0.5, 0, 0.5], [0, 0, 0]]
+    assert not table[1].any()
+
+
+def test_a_cell_is_linked_to_all_tokens_of_its_word(tiny_tokenizer: Tokenizer) -> None:
+    target = tiny_tokenizer.encode_target("Der Hund sieht.")
+    shares = units(tiny_tokenizer.target, target, marks=False).shares
+    links = cell_links(((5, 1), (7, 1)), 9, target, tiny_tokenizer)
+    tokens = [token for token in range(len(target)) if shares[token, 1]]
+    assert links.tolist() == [[cell, token] for cell in (5, 7) for token in tokens]
+    with pytest.raises(ModelError, match="link 9-0 of a pair with 9 source and 3 target units"):
+        cell_links(((9, 0),), 9, target, tiny_tokenizer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,9 +14,6 @@ from attncli.data.mixture import (
     Direction,
     Mixture,
     Variation,
-    add_noise,
-    typo,
-    without_final_mark,
 )
 from attncli.data.tokens import read_side, write_pairs
 from models.core.use_config import TokenizerConfig
@@ -161,10 +157,3 @@ def test_sampling_changes_tokens_but_no_text(mixed: Mixed) -> None:
     assert texts_of(plain) == texts_of(sampled)
     numbers = np.arange(48)
     assert plain.batch(numbers).target_out.shape != sampled.batch(numbers).target_out.shape
-
-
-def test_kinds_of_noise() -> None:
-    rng = random.Random(1)
-    assert without_final_mark("¿Qué pasa?") == "Qué pasa"
-    assert {len(typo("house", rng)) for _ in range(50)} == {4, 5, 6}
-    assert add_noise("!", rng) == "!" and typo("a", rng) == "a"

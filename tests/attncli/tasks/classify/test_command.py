@@ -1,4 +1,4 @@
-"""`attn classify`: one line in, one line out; formats, coloured words, pictures, long lines."""
+"""`attn classify`: one line in, one line out; formats, coloured words; languages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from attncli.classify.languages import judged
 from models import load_classifier
 from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
@@ -25,22 +26,6 @@ def test_n_lines_in_give_n_lines_out(lines: Path, toy_classifier: Path, attn: At
     said = attn("classify", "-m", toy_classifier, "-i", lines, "-o", out, status=1).err
     assert out.read_bytes() == b"colour\n\nanimal\r\n\nnone\n"
     assert "line 4 is not valid UTF-8" in said
-
-
-def test_arguments_are_lines(toy_classifier: Path, attn: Attn) -> None:
-    out = attn("classify", "-m", toy_classifier, "a dog", "the red house", "--scores").out
-    rows = [row.split("\t") for row in out.splitlines()]
-    assert [label for _, label in rows] == ["animal", "colour"]
-    assert all(0.5 < float(score) <= 1 for score, _ in rows)
-
-
-def test_several_labels_have_the_index_of_their_line(
-    lines: Path, toy_classifier: Path, attn: Attn
-) -> None:
-    out = attn("classify", "-m", toy_classifier, "-i", lines, "--nbest", "2", status=1).out
-    rows = [row.split(" ||| ") for row in out.splitlines()]
-    assert [row[0] for row in rows] == ["0", "0", "1", "2", "2", "3", "4", "4"]
-    assert rows[0][1] == "colour" and rows[2][1:] == ["", ""]
 
 
 def test_tables_and_json_lines_hold_texts_and_probabilities(
@@ -136,3 +121,23 @@ def test_labels_are_scored_and_the_confusions_drawn(
     (tmp_path / "other.txt").write_text("animal\n")
     refused = attn(*task, *other, status=1)
     assert "other.txt has 1 line; expected 3, one for each" in refused.err
+
+
+def test_a_short_text_is_judged_with_the_others_and_a_long_one_alone() -> None:
+    def best(found: list[dict[str, float]], sizes: list[int]) -> list[str]:
+        return [next(iter(one)) for one in judged(["x" * size for size in sizes], found)]
+
+    sure, unsure = {"en": 0.97, "de": 0.02}, {"de": 0.8, "en": 0.15}
+    for found, sizes, expected in (
+        ([sure, unsure], [90, 5], ["en", "en"]),
+        ([sure, unsure, unsure], [90, 5, 90], ["en", "de", "de"]),
+        ([{"en": 0.9, "de": 0.1}, {"de": 0.9}, {"fr": 0.7}], [20, 14, 11], ["en", "de", "fr"]),
+        ([], [], []),
+    ):
+        assert best(found, sizes) == expected
+        assert best(found[::-1], sizes[::-1]) == expected[::-1]
+
+
+def test_the_judged_language_is_first() -> None:
+    [found] = judged(["x"], [{"de": 0.5, "fr": 0.1, "en": 0.4}])
+    assert [*found] == ["en", "de", "fr"] and [*found.values()] == sorted(found.values())[::-1]

@@ -10,28 +10,13 @@ import pytest
 
 from attncli.faithful.result import TranslatedLine
 from attncli.translate.runner import TranslateRunner
-from models import load_translator
 from models.core.types import EMPTY, Translation
-from models.explain import METHODS
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
 
 TASK = ("explain", "--device", "cpu", "-m")
 PAIR = "The dog sees a house. ||| Der Hund sieht ein Haus."
 TEXT = "The dog sees a small house."
-
-
-def test_a_text_is_translated_and_each_word_has_a_row_for_each_method(
-    tiny_bundle: Path, attn: Attn
-) -> None:
-    out = attn(*TASK, tiny_bundle, TEXT).out
-    [found] = load_translator(tiny_bundle).translate([TEXT])
-    assert out.startswith(f"1  {found.text}\n")
-    table = out[out.index("comprehensiveness") :]
-    rows = [line.split()[0] for line in table.splitlines()[1:] if line]
-    assert rows == [*METHODS, "random"]
-    for name in METHODS:
-        assert out.count(f"{name} ") >= len(found.text.split()) / 2
 
 
 def test_json_lines_have_the_numbers_of_each_line_alone(
@@ -48,11 +33,6 @@ def test_json_lines_have_the_numbers_of_each_line_alone(
     assert list(alone["methods"]) == ["erasure", "attention"]
     assert alone["correlations"]["erasure"]["erasure"] == 1
     assert len(alone["methods"]["erasure"]["relevances"]) == 5
-
-
-def test_one_word_is_explained(tiny_bundle: Path, attn: Attn) -> None:
-    found = json.loads(attn(*TASK, tiny_bundle, PAIR, "--word", "2", "--format", "jsonl").out)
-    assert found["target"] == ["Hund"]
 
 
 @pytest.mark.skipif(not is_bundle(BOX / "everyday"), reason="not in the box")
@@ -106,17 +86,6 @@ def test_heat_maps_are_drawn(tiny_bundle: Path, tmp_path: Path, suffix: str, att
     assert all(word in text for word in ("attention", "erasure", "Hund", "dog"))
 
 
-def test_lines_that_cannot_be_explained_leave_the_others(
-    tiny_bundle: Path, tmp_path: Path, attn: Attn
-) -> None:
-    (tmp_path / "in").write_bytes(b"\xff\n" + PAIR.encode() + b"\n")
-    options = ("--format", "jsonl", "--method", "attention")
-    found = attn(*TASK, tiny_bundle, "-i", tmp_path / "in", *options, status=1)
-    bad, good = map(json.loads, found.out.splitlines())
-    assert "not valid UTF-8" in bad["error"] and good["target"]
-    assert "line 1 is not valid UTF-8" in found.err
-
-
 def test_an_empty_output_gives_an_empty_line(
     attn: Attn, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,3 +96,14 @@ def test_an_empty_output_gives_an_empty_line(
     monkeypatch.setattr(TranslateRunner, "run", run)
     found = attn(*TASK, tiny_bundle, TEXT)
     assert found.out == "\n" and "line 1: the translation is empty" in found.err
+
+
+def test_lines_that_cannot_be_explained_leave_the_others(
+    tiny_bundle: Path, tmp_path: Path, attn: Attn
+) -> None:
+    (tmp_path / "in").write_bytes(b"\xff\n" + PAIR.encode() + b"\n")
+    options = ("--format", "jsonl", "--method", "attention")
+    found = attn(*TASK, tiny_bundle, "-i", tmp_path / "in", *options, status=1)
+    bad, good = map(json.loads, found.out.splitlines())
+    assert "not valid UTF-8" in bad["error"] and good["target"]
+    assert "line 1 is not valid UTF-8" in found.err

@@ -18,45 +18,21 @@ import attncli
 from models import load_transcriber
 from models.engines.transcriber import Transcriber, word_spans
 from models.signals.recordings import SampleArray, read_sound
-from models.signals.sound_features import log_mel
 from tests.attncli.command_line import Attn
 
 TASK = ("transcribe", "-m")
 
 
-def test_a_recording_alone_has_the_text_that_it_has_in_a_batch(
-    speech_model: Path, wavs: Path
+def test_standard_input_and_samples_have_the_text_of_the_file(
+    speech_model: Path, wavs: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    transcriber = Transcriber.read(speech_model)
-    files = sorted(wavs.glob("dev*.wav"))
-    features = [log_mel(read_sound(path, 8000), transcriber.config.audio) for path in files]
-    together = transcriber.outputs(features)
-    assert any(len(best[0].ids) > 1 for best in together)
-    for each, best in zip(features, together, strict=True):
-        [alone] = transcriber.outputs([each])
-        assert [one.ids for one in alone] == [one.ids for one in best]
-        assert alone[0].score == pytest.approx(best[0].score, abs=1e-4)
-
-
-@pytest.mark.usefixtures("no_workers")
-def test_every_door_gives_one_text(
-    speech_model: Path, wavs: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    files = [str(wavs / f"dev{number}.wav") for number in range(3)]
-    rows = [line.split("\t") for line in attn(*TASK, speech_model, *files).out.splitlines()]
-    assert [name for name, _ in rows] == files
-    everything = attn(*TASK, speech_model, wavs).out
-    assert {"\t".join(row) for row in rows} <= set(everything.splitlines())
-    attn("bulk", wavs, tmp_path / "out.tsv", "--", *TASK, speech_model)
-    assert (tmp_path / "out.tsv").read_text() == everything
-    assert attn(*TASK, speech_model, files[0]).out == rows[0][1] + "\n"
-    with Path(files[0]).open("rb") as stream:
+    path, model = wavs / "dev0.wav", load_transcriber(speech_model)
+    text = attn(*TASK, speech_model, path).out
+    with path.open("rb") as stream:
         monkeypatch.setattr("sys.stdin", type("Stream", (), {"buffer": stream}))
-        assert attn(*TASK, speech_model, "-").out == rows[0][1] + "\n"
-    model: Any = attncli.load(speech_model)
-    samples, rate = soundfile.read(files[0], dtype="float32")
-    assert model.transcribe(files[0]).text == rows[0][1]
-    assert model.transcribe(samples, rate=rate).text == rows[0][1]
+        assert attn(*TASK, speech_model, "-").out == text
+    samples, rate = soundfile.read(path, dtype="float32")
+    assert model.transcribe(samples, rate=rate).text + "\n" == text
 
 
 def test_a_bad_file_costs_one_line_and_the_others_go_on(
@@ -115,6 +91,9 @@ def test_a_long_recording_is_the_sum_of_its_pieces(
     found = transcriber.transcribe(SampleArray(sound, 8000), times=True)
     assert len(found.segments) > 2 and found.seconds == pytest.approx(len(sound) / 8000)
     assert found.text == " ".join(each.text for each in found.segments if each.text)
+    best = [each.hypotheses[0] for each in found.segments]
+    tokens = sum(len(one.ids) + 1 for one in best)
+    assert found.score == pytest.approx(sum(one.log_prob for one in best) / tokens)
     for one, other in zip(found.segments, found.segments[1:], strict=False):
         assert one.end == pytest.approx(other.start)
         assert all(one.start <= word.start <= word.end <= one.end for word in one.words)

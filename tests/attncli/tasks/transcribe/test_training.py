@@ -10,11 +10,10 @@ import pytest
 import torch
 
 from attncli.data import tones
-from attncli.data.recordings import SoundExamples, range_of, read_transcripts
+from attncli.data.recordings import SoundExamples, read_transcripts
 from attncli.training.configuration import run_config
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
-from models.core.errors import ModelError
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig
 from models.networks.bundle import build
@@ -117,13 +116,6 @@ def test_bad_recordings_are_left_out_and_named(wavs: Path, tmp_path: Path) -> No
     lost, note = prepared.notes
     assert lost == "1 row names no recording (line 14: missing.wav)"
     assert "1 recording left out" in note and "broken.wav" in note
-
-
-@pytest.mark.parametrize("text", ["", "a", "3-1", "-2", "1-"])
-def test_a_range_is_one_number_or_two(text: str) -> None:
-    assert range_of("3", "x") == (3, 3) and range_of("1-6", "x") == (1, 6)
-    with pytest.raises(ModelError, match="a range such as 1-6"):
-        range_of(text, "data.augment.join")
 
 
 def test_recordings_of_one_folder_are_joined(wavs: Path, tmp_path: Path) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import unicodedata
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import sacrebleu
-from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest, Result
 
 from attncli.data.corpus import read_pairs
 from attncli.scoring import translations as scoring
-from attncli.scoring.score import BleuTokenizer, System
+from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring
 from attncli.translate import engine as engines
 from attncli.translate.evaluate_command import evaluation_set
@@ -37,7 +36,6 @@ def files(tmp_path: Path) -> list[Path]:
 @pytest.fixture
 def upper(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "open_text_model", opened)
-    monkeypatch.delenv("ATTN_MODEL", raising=False)
 
 
 def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
@@ -107,10 +105,6 @@ def test_case_and_tokenizer_are_a_choice() -> None:
     assert bleu(Scoring(lowercase=True)) == pytest.approx(100)
     assert bleu(Scoring("none", lowercase=True)) < 50
     assert bleu(Scoring()) < 50
-
-
-def test_the_tokenizers_are_those_of_sacrebleu() -> None:
-    assert set(get_args(BleuTokenizer)) <= set(BLEU.TOKENIZERS)
 
 
 def test_intervals_and_comparison_with_the_first_system() -> None:
@@ -212,15 +206,6 @@ def test_a_tokenizer_that_is_not_installed_is_a_mistake_of_the_user(
     monkeypatch.setitem(__import__("sys").modules, "MeCab", None)
     with pytest.raises(ModelError, match="tokenizer ja-mecab cannot be used"):
         scoring.metrics(Scoring("ja-mecab"))
-
-
-def test_several_references_without_a_source_are_named_as_such(
-    tmp_path: Path, files: list[Path], attn: Attn
-) -> None:
-    output = write(tmp_path / "out", [text.upper() for text in SOURCES])
-    task, source = ["evaluate", "--hypotheses", output], ["-s", f"lengths.source={files[0]}"]
-    assert "all 2 files are references" in attn(*task, *files).err
-    assert "are references" not in attn(*task, *source, files[1]).err
 
 
 def test_a_source_among_the_references_is_recognised_by_its_words(

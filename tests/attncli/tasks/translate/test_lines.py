@@ -1,21 +1,24 @@
-"""An outcome for each line, in order, whatever the lines are; its language by `--from auto`."""
+"""An outcome for each line, in order, whatever the lines are; languages and alignments."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from attncli.classify.languages import LineLanguages
+from attncli.align.pairs import aligner_of
 from attncli.faithful.divide import split
 from attncli.faithful.result import Line, TranslatedLine
+from attncli.translate.aligned import with_alignments
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
-from models import load_classifier
-from models.core.errors import ModelError
+from models.alignment import align_translations
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
+from models.engines.translator import Translator
 from tests.attncli.command_line import Attn
 from tests.upper_model import Upper
 
@@ -62,29 +65,6 @@ def test_splitting_prefers_sentences_then_clauses_then_words_then_letters() -> N
     assert not any(part.startswith("\u0301") for part in split("e\u0301" * 99, fits))
 
 
-TEXTS = ("a dog", "the red house", "", "12 34", "old horse", "  a cat ")
-
-
-def test_languages_are_recognised_and_lines_in_the_target_language_counted(
-    toy_classifier: Path,
-) -> None:
-    languages = LineLanguages(load_classifier(toy_classifier), "animal")
-    lines = [Line(number, text) for number, text in enumerate(TEXTS, 1)]
-    found = languages([*lines, Line(7, "a dog", fault="not valid UTF-8")])
-    assert [found[n] for n in (0, 4, 5)] == ["animal"] * 3
-    assert found[1] not in ("", "animal") and found[2] == found[3] == found[6] == ""
-    assert languages.summary == "3 of 7 lines copied, already in animal"
-    assert LineLanguages(load_classifier(toy_classifier), "animal").summary == ""
-
-
-def test_a_target_that_cannot_be_recognised_is_refused(toy_classifier: Path) -> None:
-    classifier = load_classifier(toy_classifier)
-    with pytest.raises(ModelError, match="'it'; expected a target language that is recognised"):
-        LineLanguages(classifier, "it")
-    with pytest.raises(ModelError, match="--from auto without --to"):
-        LineLanguages(classifier, "")
-
-
 def test_the_shipped_models_work_together(attn: Attn, tmp_path: Path) -> None:
     lines = ["The dog is old.", "Der Hund ist alt.", "Le chien est vieux.", "das haus"]
     found = attn("translate", "--to", "de", "--from", "auto", "--threads", "1", *lines)
@@ -101,22 +81,6 @@ def test_the_shipped_models_work_together(attn: Attn, tmp_path: Path) -> None:
     ]
 
 
-def test_the_head_of_a_mail_is_noted_once(attn: Attn) -> None:
-    mail = "From: a@b.c\nSubject: The old dog\nMIME-Version: 1.0\n\nHello.\n"
-    err = attn("translate", "--to", "de", given=mail).err
-    assert err.count("the head of a mail is translated as text; mail is not read: save its") == 1
-    assert "mail" not in attn("translate", "--to", "de", given="From: me\n\nHello.\n").err
-
-
-def test_the_shipped_identifier_knows_words_in_any_case() -> None:
-    classifier = load_classifier("languages")
-    texts = ["the house", "GRACIAS", "danke schön", "plus tard", "kleine kinder", "el gato"]
-    assert [result.label for result in classifier.stream(texts)] == [
-        *("en", "es", "de", "fr", "de", "es")
-    ]
-    assert set(classifier.labels) == {"de", "en", "es", "fr"}
-
-
 class Ending(Upper):
     """Ends its outputs in three ways."""
 
@@ -128,3 +92,76 @@ class Ending(Upper):
 def test_outputs_that_differ_in_their_end_stay_different() -> None:
     [found] = TranslateRunner(Ending()).results(["a b"])
     assert [one.text for one in found.hypotheses] == ["A B", "A B.", "A B!"]
+
+
+TEXT = "The dog sees a house."
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    (tmp_path / "in.txt").write_bytes(f"{TEXT}\n\nShe is.\r\n".encode())
+    return tmp_path / "in.txt"
+
+
+def links_of(translator: Translator, text: str) -> str:
+    [found] = align_translations(translator, translator.translate([text]))
+    return " ".join(f"{i}-{j}" for i, j in sorted(found.links))
+
+
+def test_links_follow_the_output_and_lines_stay_lines(
+    tiny_bundle: Path, tiny_translator: Translator, lines: Path, attn: Attn
+) -> None:
+    task = ["translate", "-m", tiny_bundle, "-i", lines]
+    first, second, third = attn(*task).out.split("\n")[:3]
+    links = links_of(tiny_translator, TEXT), links_of(tiny_translator, "She is.")
+    aligned = f"{first} ||| {links[0]}\n\n{third[:-1]} ||| {links[1]}\r\n"
+    assert attn(*task, "--align").out == aligned and second == ""
+
+
+def test_tables_json_and_nbest(
+    tiny_bundle: Path, tiny_translator: Translator, lines: Path, attn: Attn
+) -> None:
+    task, links = ["translate", "-m", tiny_bundle, "--align"], links_of(tiny_translator, TEXT)
+    table = attn(*task, "--format", "tsv", "-i", lines).out.splitlines()
+    assert [row.count("\t") for row in table] == [3, 3, 3]
+    assert table[0].split("\t")[3] == links
+    record = json.loads(attn(*task, "--format", "jsonl", TEXT).out)
+    [hypothesis] = record["hypotheses"]
+    found = hypothesis["alignment"]
+    assert found["source"] == TEXT.split() and found["target"] == hypothesis["text"].split()
+    assert " ".join(f"{i}-{j}" for i, j in found["links"]) == links
+    shape = len(found["target"]), len(found["source"])
+    assert (len(found["weights"]), len(found["weights"][0])) == shape
+    many = attn(*task, "--nbest", "3", TEXT).out.splitlines()
+    assert [row.count(" ||| ") for row in many] == [3, 3, 3] and many[0].endswith(links)
+
+
+def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> None:
+    line = Line(1, f"{TEXT} She is.")
+    search = replace(tiny_translator.search, split_above=tiny_translator.source_length(TEXT))
+    options, model = TranslateOptions(verbatim=True), tiny_translator.with_search(search)
+    outcomes = translate_lines([[line]], model, options=options)
+    [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, {})])
+    assert len(outcome.parts) == 2 and outcome.translation
+    [pair] = outcome.alignments
+    assert pair.source == tuple(line.text.split())
+    assert pair.target == tuple(outcome.translation.text.split())
+    first, second = align_translations(tiny_translator, outcome.parts)
+    i, j = len(first.source), len(first.target)
+    assert pair.panels[0].links == first.links | {(a + i, b + j) for a, b in second.links}
+    assert pair.panels[0].weights is not None
+    assert pair.panels[0].weights[:j, i:].sum() == 0 == pair.panels[0].weights[j:, :i].sum()
+    assert pair.panels[0].weights[j:, i:].tolist() == second.weights.tolist()
+
+
+def test_pictures_and_heat_maps(tiny_bundle: Path, tmp_path: Path, lines: Path, attn: Attn) -> None:
+    task, page = ["translate", "-m", tiny_bundle], tmp_path / "page.html"
+    plain = attn(*task, "-i", lines).out
+    assert attn(*task, "--picture", page, "-i", lines).out == plain
+    assert '"number":1' in page.read_text("utf-8") and '"number":3' in page.read_text("utf-8")
+    shown = attn(*task, "--show", TEXT).out.splitlines()
+    assert shown[0] == attn(*task, TEXT).out.strip()
+    assert any("[" in line for line in shown[1:])
+    pieces = attn(*task, "--align", "-s", "align.units=piece", "--format", "jsonl", TEXT).out
+    [hypothesis] = json.loads(pieces)["hypotheses"]
+    assert hypothesis["alignment"]["target"] == hypothesis["tokens"]

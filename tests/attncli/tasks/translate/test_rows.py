@@ -23,6 +23,7 @@ from models.core.errors import ModelError
 from models.engines.row_translator import RowTranslator
 from models.networks.image_encoder import SmallCnn
 from tests.attncli.command_line import Attn
+from tests.attncli.training.kinds import of_rows, write_rows
 from tests.attncli.training.small import assert_stops_change_nothing, run
 from tests.attncli.training.small_captions import COLOURS, PLACES, fill, image
 
@@ -34,21 +35,6 @@ SMALL = (
 )
 PIXELS = ("model.image.encoder=small-cnn", "model.image.weights=none", "model.image.size=32")
 FEATURES = ("model.image.encoder=patches", "model.image.size=32")
-WORDS = ("red", "old", "big", "dog", "cat", "tree")
-
-
-def write_texts(folder: Path) -> tuple[Path, Path]:
-    """Write rows whose draft lacks a word that only the source has."""
-    rng, paths = random.Random(1), (folder / "train.tsv", folder / "dev.tsv")
-    for path, count in zip(paths, (60, 12), strict=True):
-        lines = ["number\tsource\tdraft\ttarget\n"]
-        for number in range(count):
-            words = [f"{rng.choice('abc')}", *rng.sample(WORDS, 2)]
-            draft = [*words[:2], "x"]
-            texts = (" ".join(words[1:]), " ".join(draft), " ".join(words))
-            lines.append("\t".join((str(number), *texts)) + "\n")
-        path.write_text("".join(lines))
-    return paths
 
 
 def write_images(folder: Path) -> tuple[Path, Path]:
@@ -66,11 +52,6 @@ def write_images(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-def text_config(folder: Path, *changes: str) -> RunConfig:
-    train, dev = write_texts(folder)
-    return settings([train], [dev], "multi-source-nano", [*SMALL, *changes])
-
-
 def image_config(folder: Path, *changes: str, preset: str = "multi-source-nano") -> RunConfig:
     train, dev = write_images(folder)
     more = ("model.inputs=source,picture:image", f"data.features={folder / 'features'}")
@@ -83,7 +64,7 @@ def of_texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a model of two texts a little."""
     folder = tmp_path_factory.mktemp("texts")
     more = ("train.steps=60", "train.evaluate_every=60", "train.lr=0.01", "model.dropout=0")
-    run(text_config(folder, *more), folder / "run")
+    run(of_rows(folder, *more), folder / "run")
     return folder
 
 
@@ -102,6 +83,23 @@ def test_a_run_on_images_stopped_anywhere_ends_as_an_unbroken_one(tmp_path: Path
     assert_stops_change_nothing(config, tmp_path)
 
 
+WORDS = ("red", "old", "big", "dog", "cat", "tree")
+
+
+def write_texts(folder: Path) -> tuple[Path, Path]:
+    """Write rows whose draft lacks a word that only the source has."""
+    rng, paths = random.Random(1), (folder / "train.tsv", folder / "dev.tsv")
+    for path, count in zip(paths, (60, 12), strict=True):
+        lines = ["number\tsource\tdraft\ttarget\n"]
+        for number in range(count):
+            words = [f"{rng.choice('abc')}", *rng.sample(WORDS, 2)]
+            draft = [*words[:2], "x"]
+            texts = (" ".join(words[1:]), " ".join(draft), " ".join(words))
+            lines.append("\t".join((str(number), *texts)) + "\n")
+        path.write_text("".join(lines))
+    return paths
+
+
 def test_a_dev_set_is_held_out_as_a_table_of_rows(tmp_path: Path) -> None:
     train, _ = write_texts(tmp_path)
     config = settings([train], [], "multi-source-nano", [*SMALL, "data.dev_share=0.3"])
@@ -116,21 +114,19 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
 ) -> None:
     rows = [line.split("\t") for line in (of_texts / "dev.tsv").read_text().splitlines()[1:5]]
     table, objects = tmp_path / "rows.tsv", tmp_path / "rows.jsonl"
-    lines = ["\t".join((draft, "7", source)) for _, source, draft, _ in rows]
+    lines = ["\t".join((draft, "7", source)) for source, draft, _ in rows]
     table.write_text("\n".join(["draft\tnumber\tsource", *lines, ""]))
-    records = [{"draft": draft, "source": source} for _, source, draft, _ in rows]
+    records = [{"draft": draft, "source": source} for source, draft, _ in rows]
     objects.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     found = [
         attn("translate", "-m", of_texts / "run", "-i", path).out.splitlines()
         for path in (table, objects)
     ]
     translator = load_translator(of_texts / "run")
-    expected = [
-        translator.translate([f"{source}\t{draft}"])[0].text for _, source, draft, _ in rows
-    ]
+    expected = [translator.translate([f"{source}\t{draft}"])[0].text for source, draft, _ in rows]
     assert found == [["", *expected], expected]
     shown: Any = load(of_texts / "run")
-    texts = [f"{source}\t{draft}" for _, source, draft, _ in rows]
+    texts = [f"{source}\t{draft}" for source, draft, _ in rows]
     assert [one.text for one in shown.translate(texts)] == expected
     assert len({*expected}) > 1
 
@@ -145,10 +141,10 @@ def test_a_bulk_job_reads_the_header_of_each_table_in_every_shard(
     names = ("target", "source", "draft")
     for path, order in ((tables / "a.tsv", (2, 0, 1)), (tables / "b.tsv", (1, 2))):
         lines = [[names[place] for place in order]] + [
-            [(target, source, draft)[place] for place in order] for _, source, draft, target in rows
+            [(target, source, draft)[place] for place in order] for source, draft, target in rows
         ]
         path.write_text("".join("\t".join(line) + "\r\n" for line in lines))
-    records = [{"draft": draft, "source": source} for _, source, draft, _ in rows]
+    records = [{"draft": draft, "source": source} for source, draft, _ in rows]
     (tables / "c.txt").write_text("".join(f"\n{json.dumps(record)}" for record in records) + "\n")
     task = ["translate", "-m", str(of_texts / "run")]
     sizes = ["--shard", "2"]
@@ -172,6 +168,8 @@ def test_a_line_that_is_no_row_is_left_empty_and_reported(
     assert "line 2 is a row of 1 columns in place of 2 (source, draft)" in result.err
     assert "line 3 is a JSON object without 'draft'" in result.err
     assert "line 4 is not valid JSON" in result.err
+    with pytest.raises(ModelError, match=r"row 2 has 1 columns; expected 2.*source, draft"):
+        load_translator(of_texts / "run").translate(["a\tb", "a"])
 
 
 def test_an_alignment_names_the_input_of_each_word(of_texts: Path, attn: Attn) -> None:
@@ -260,18 +258,13 @@ def test_tables_and_models_that_do_not_fit_are_refused(
     assert "models of different inputs (source, draft and source, outline)" in refused
 
 
-@pytest.mark.parametrize("kind", ["texts", "images"])
-def test_combinations_are_compared(kind: str, tmp_path: Path, attn: Attn) -> None:
+def test_combinations_are_compared(tmp_path: Path, attn: Attn) -> None:
     """The dev set, named as test set too, has the BLEU that training measured."""
-    train, dev = (write_texts if kind == "texts" else write_images)(tmp_path)
-    files = ["--train", str(train), "--dev", str(dev), "--test", str(dev)]
+    train, dev = write_rows(tmp_path), write_rows(tmp_path, 12, "dev.tsv")
     given = [*SMALL, "train.steps=30", "train.lr=0.01", "model.dropout=0", "train.metric=bleu"]
-    if kind == "images":
-        given += [*FEATURES, "model.inputs=source,picture:image"]
-        files += ["-s", f"data.features={tmp_path / 'features'}"]
-        files += ["--images", str(tmp_path / "images")]
-    options = ["--preset", "multi-source-nano", "--seeds", "1", "-o", str(tmp_path / "out")]
-    words = [*files, *options, *(word for setting in given for word in ("-s", setting))]
+    options = ["--preset", "multi-source-nano", "--seeds", "1", "-o", tmp_path / "out"]
+    words = ["--train", train, "--dev", dev, "--test", dev, *options]
+    words += [word for setting in given for word in ("-s", setting)]
     assert "dev BLEU" in attn("models", "compare", *words).out
     runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
     assert [run["variant"] for run in runs] == ["flat", "hierarchical"]
@@ -298,27 +291,15 @@ def test_a_frozen_network_of_a_first_model_makes_the_features(
     torch.testing.assert_close(images.of_rows(rows).float(), expected, atol=1e-3, rtol=1e-3)
 
 
-def test_an_ensemble_reads_rows(
-    of_texts: Path, of_images: Path, tmp_path: Path, attn: Attn
-) -> None:
-    run(text_config(tmp_path, "train.seed=2"), tmp_path / "second")
-    first, second = str(of_texts / "run"), str(tmp_path / "second")
-
-    def outputs(table: Path, *models: str) -> list[str]:
-        named = [part for model in models for part in ("-m", model)]
-        return list(attn("translate", *named, "-i", table, "--scores").out.splitlines())
-
-    table = of_texts / "dev.tsv"
-    alone = outputs(table, first)
-    assert outputs(table, first, first) == alone != outputs(table, first, second)
-    pictures = tmp_path / "rows.tsv"
-    rows = (of_images / "dev.tsv").read_text().splitlines()
-    images = f"{of_images / 'images'}/"
-    pictures.write_text("\n".join([rows[0], *(images + row for row in rows[1:5]), ""]))
-    model = str(of_images / "run")
-    assert outputs(pictures, model, model) == outputs(pictures, model)
+def test_an_ensemble_reads_rows(of_texts: Path, of_images: Path, attn: Attn) -> None:
+    first, table = str(of_texts / "run"), of_texts / "dev.tsv"
+    alone, twice = (
+        attn("translate", *models, "-i", table, "--scores").out
+        for models in (("-m", first), ("-m", first, "-m", first))
+    )
+    assert alone == twice and alone
     with pytest.raises(ModelError, match="have different inputs"):
-        load_ensemble([first, model])
+        load_ensemble([first, of_images / "run"])
 
 
 @pytest.mark.parametrize("command", ["align", "explain"])
@@ -330,8 +311,3 @@ def test_a_command_of_one_text_refuses_a_model_of_several(
     given = path if command == "align" else "dog\ta x"
     refused = attn(command, "-m", of_texts / "run", given, status=1).err
     assert "model of several inputs (source, draft); expected a model of one" in refused
-
-
-def test_a_row_of_other_columns_is_refused(of_texts: Path) -> None:
-    with pytest.raises(ModelError, match=r"row 2 has 1 columns; expected 2.*source, draft"):
-        load_translator(of_texts / "run").translate(["a\tb", "a"])
