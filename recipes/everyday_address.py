@@ -1,9 +1,11 @@
 """Training pairs that teach the form of address: you as Sie or du, vous or tu, usted or tú.
 
-    python recipes/everyday_address.py MODEL -o FOLDER
+    python recipes/everyday_address.py MODEL -o FOLDER --work WORK [--steps 150]
 
-writes a trained model whose tokens of address have the names that `text.address` looks for. While
-it is trained they are characters, because the corpora are text.
+trains the embeddings of the two tokens of address alone, on the corpora that everyday.py wrote into
+WORK, and writes the model with the names that `text.address` looks for. In the corpora the tokens
+are characters. A mean of models weakens what their tokens say; this step brings it back, and the
+output for a source without a token stays as it is.
 
 The pairs come from the other corpora. A source whose translation addresses somebody begins with the
 token of that form. A fifth of the pairs address nobody and have either token, so that it changes
@@ -21,9 +23,12 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from everyday_data import Pairs
+import torch
+from everyday_data import Pairs, rows
 
 from models.networks import bundle
+from models.networks.bundle import Bundle
+from models.search.batching import pad, teacher_forcing_batch
 from models.storage.installed import find_model
 from models.text.own_vocabulary import USER_DEFINED
 from models.text.tokenizer import SPACE, Tokenizer
@@ -38,6 +43,7 @@ WORDS = {  # whose mean embedding is the first one of a token
 LINES = 60_000  # of each language
 INTO_ENGLISH = 10_000
 NEUTRAL = 0.2  # share of pairs that address nobody
+RATE, BATCH, NEVER = 0.02, 48, -20  # of the tokens; pairs; output bias
 LEAST = 2  # times that a word must stand beside a pronoun, or begin a command
 YOU = re.compile(r"\b(you|your|yours|yourself|yourselves)\b", re.IGNORECASE)
 OTHERS = re.compile(r"\b(he|she|it|they|his|her|its|their|them|him|who|that)\b", re.IGNORECASE)
@@ -122,25 +128,66 @@ def spanish_verbs(pairs: Pairs) -> tuple[set[str], set[str]]:
 def sampled(found: dict[str, Pairs], rng: random.Random) -> Pairs:
     """Return both forms in equal numbers, and pairs that address nobody with either token."""
     each = round(LINES * (1 - NEUTRAL) / 2)
-    rows = Pairs()
+    chosen = Pairs()
     for token in (FORMAL, INFORMAL):
-        chosen = rng.sample(found[token], min(each, len(found[token])))
-        rows += [(f"{token} {english}", other) for english, other in chosen]
-    chosen = rng.sample(found[""], min(round(LINES * NEUTRAL), len(found[""])))
-    rows += [(f"{rng.choice((FORMAL, INFORMAL))} {english}", other) for english, other in chosen]
-    rng.shuffle(rows)
-    return rows
+        some = rng.sample(found[token], min(each, len(found[token])))
+        chosen += [(f"{token} {english}", other) for english, other in some]
+    neutral = rng.sample(found[""], min(round(LINES * NEUTRAL), len(found[""])))
+    for english, other in neutral:
+        chosen.append((f"{rng.choice((FORMAL, INFORMAL))} {english}", other))
+    rng.shuffle(chosen)
+    return chosen
 
 
 def main() -> None:
-    """Parse the command line and write the model."""
+    """Parse the command line, train the tokens and write the model."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=150)
     options = parser.parse_args()
     trained = bundle.read(find_model(options.model))
+    tune(trained, options.work, options.steps)
     options.output.mkdir(parents=True, exist_ok=True)
     bundle.save(trained._replace(tokenizer=named(trained.tokenizer)), options.output)
+
+
+def tune(model: Bundle, work: Path, steps: int) -> None:
+    """Train the embeddings of the tokens by Adam, at a rate that falls to 0; print the loss."""
+    rng, tokenizer = random.Random(1), model.tokenizer
+    triples = [
+        (language, *pair)
+        for language in FORMS
+        for pair in rows(work / f"en-{language}.address.tsv")
+    ]
+    rng.shuffle(triples)
+    triples.sort(key=lambda one: len(one[2]) // 12)
+    ids = [tokenizer.source.piece_to_id(token) for token in TOKENS]
+    model.model.requires_grad_(False)
+    table = model.model.output.weight.requires_grad_()
+    learned = torch.nn.Parameter(table[ids].detach().clone())
+    adam = torch.optim.Adam([learned], RATE)
+    for step in range(steps):
+        adam.param_groups[0]["lr"] = RATE * (1 - step / steps)
+        at = rng.randrange(max(1, len(triples) - BATCH))
+        sources, targets = [], []
+        for language, english, other in triples[at : at + BATCH]:
+            sources.append(tokenizer.encode(english, language))
+            targets.append(tokenizer.encode_target(other))
+        cpu = torch.device("cpu")
+        batch = teacher_forcing_batch(*pad(sources, cpu), *pad(targets, cpu))
+        table.grad = None
+        loss = -model.model.target_log_probs(batch)[batch.target_mask].mean()
+        loss.backward()
+        learned.grad = table.grad[ids] if table.grad is not None else None
+        adam.step()
+        with torch.no_grad():
+            table[ids] = learned
+        if step % 10 == 0:
+            print(f"{step}: loss {loss:.4f}", flush=True)
+    with torch.no_grad():
+        model.model.output.bias[ids] = NEVER  # no output has a token of address
 
 
 def named(learned: Tokenizer) -> Tokenizer:
