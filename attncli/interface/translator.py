@@ -184,6 +184,7 @@ class Translator(TextModel):
             return self
         fast = fast.with_search(self.search)
         fast = fast.with_glossary(self.glossary) if self.glossary else fast
+        fast = fast.with_address(self.address) if self.address else fast
         return fast.for_direction(self.to, self.source_language) if self.languages else fast
 
     def align(

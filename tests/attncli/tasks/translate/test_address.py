@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 import pytest
 
@@ -14,25 +15,30 @@ from tests.attncli.command_line import Attn
 if not is_bundle(BOX / "everyday"):
     pytest.skip("the models are not in the box", allow_module_level=True)
 
-LETTER = ["Where do you live?", "", "I have found your keys.", "The house is red.", "Call me."]
-FORMAL = {"de": r"\b(Sie|Ihnen|Ihren?)\b", "fr": r"\b(vous|vos|votre)\b", "es": r"\b(usted|sus?)\b"}
-INFORMAL = {"de": r"\b([Dd]u|deine?n?)\b", "fr": r"\b([Tt]u|tes)\b", "es": r"\b([Tt]u|tus|vives)\b"}
+LETTER = ["Your house is old.", "", "I have found your keys.", "The house is red.", "Call me."]
+ASKED = [
+    f"{start} {rest}?"
+    for start in ("Do you have", "Did you see", "Can you sell", "Would you like")
+    for rest in ("my book", "a small house", "two dogs", "the old car", "your friend")
+]
+FORMAL = {"de": r"\b(Sie|Ihnen|Ihr(en?)?)\b", "fr": r"(?i)\b(vous|vos|votre)\b"}
+INFORMAL = {"de": r"(?i)\b(du|dir|deinen?)\b", "fr": r"(?i)\b(tu|te|tes|ton)\b"}
 
 
-def lines(attn: Attn, form: str, to: str, *more: str) -> list[str]:
-    texts = "".join(f"{text}\n" for text in LETTER)
+def lines(attn: Attn, form: str, to: str, *more: str, texts: Sequence[str] = LETTER) -> list[str]:
+    given_texts = "".join(f"{text}\n" for text in texts)
     given = ("--from", "en", "--to", to, "-s", f"text.address={form}", *more)
-    return attn("translate", *given, given=texts).out.split("\n")[:-1]
+    return attn("translate", *given, given=given_texts).out.split("\n")[:-1]
 
 
 @pytest.mark.parametrize("to", FORMAL)
-def test_every_line_of_a_letter_has_the_form(attn: Attn, to: str) -> None:
-    formal, informal = lines(attn, "formal", to), lines(attn, "informal", to)
-    for number in (0, 2):
-        assert not re.search(INFORMAL[to], formal[number])
-        assert not re.search(FORMAL[to], informal[number]) or to == "es"
-        assert formal[number] != informal[number]
-    assert formal[1] == informal[1] == "" and formal[3] == informal[3]
+def test_most_sentences_have_the_form_and_others_do_not_change(attn: Attn, to: str) -> None:
+    found = {form: lines(attn, form, to, texts=ASKED) for form in ("formal", "", "informal")}
+    for pattern, form in ((FORMAL[to], "formal"), (INFORMAL[to], "informal")):
+        counts = {name: sum(bool(re.search(pattern, one)) for one in found[name]) for name in found}
+        assert counts[form] >= 0.7 * len(ASKED) and counts[form] == max(counts.values())
+    red = {lines(attn, form, to)[3] for form in found}
+    assert len(red) == 1
 
 
 def test_commands_and_python_agree_alone_and_in_a_batch(attn: Attn) -> None:
@@ -41,8 +47,7 @@ def test_commands_and_python_agree_alone_and_in_a_batch(attn: Attn) -> None:
     together = [one.text for one in model.translate(texts, to="de", source="en")]
     assert together == [model.translate(text, to="de", source="en").text for text in texts]
     assert together == [line for line in lines(attn, "formal", "de") if line]
-    again = lines(attn, "formal", "de", "-s", "compute.backend=torch", "--precision", "fp32")
-    assert again[3] == together[2]
+    assert together != [one.text for one in load("everyday").translate(texts, to="de", source="en")]
 
 
 def test_alignments_link_the_words_of_the_text_alone(attn: Attn) -> None:
