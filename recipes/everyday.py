@@ -187,8 +187,8 @@ def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
     every = sentences + longer + filled + phrases
     address = everyday_address.addressed(every, CODES[code])
     into_english = everyday_address.into_english(every, CODES[code])
-    lists = (sentences, longer, words, copies, phrases, filled, frames, masked, address)
-    lists += (into_english,)
+    lists = [sentences, longer, words, copies, phrases, filled, frames, masked]
+    lists += [address, into_english]
     return dict(zip(CORPORA, lists, strict=True)), dev
 
 

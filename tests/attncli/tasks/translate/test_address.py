@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -42,12 +43,13 @@ def test_most_sentences_have_the_form_and_others_do_not_change(attn: Attn, to: s
 
 
 def test_commands_and_python_agree_alone_and_in_a_batch(attn: Attn) -> None:
-    model = load("everyday").with_address("formal")
+    plain: Any = load("everyday")
+    model = plain.with_address("formal")
     texts = [one for one in LETTER if one]
     together = [one.text for one in model.translate(texts, to="de", source="en")]
     assert together == [model.translate(text, to="de", source="en").text for text in texts]
     assert together == [line for line in lines(attn, "formal", "de") if line]
-    assert together != [one.text for one in load("everyday").translate(texts, to="de", source="en")]
+    assert together != [one.text for one in plain.translate(texts, to="de", source="en")]
 
 
 def test_alignments_link_the_words_of_the_text_alone(attn: Attn) -> None:
