@@ -12,8 +12,15 @@ import argparse
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from statistics import median
+
+ALONE = {
+    **os.environ,
+    "PYTHONPATH": "",
+    "OMP_NUM_THREADS": "1",
+}  # the tree is the folder it runs in
 
 
 def main() -> None:
@@ -25,11 +32,14 @@ def main() -> None:
     parser.add_argument("--photos", type=Path, required=True, help="a folder")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    run, to_german = Path("runs/versions"), ["translate", "-q", "--from", "en", "--to", "de"]
+    run, to_german = (
+        Path("runs/versions").resolve(),
+        ["translate", "-q", "--from", "en", "--to", "de"],
+    )
     jobs = {
         "one line": [*to_german, "The dog sleeps."],
-        "lines": [*to_german, "-i", str(options.lines)],
-        "photos": ["caption", "-q", "-r", str(options.photos)],
+        "lines": [*to_german, "-i", str(options.lines.resolve())],
+        "photos": ["caption", "-q", "-r", str(options.photos.resolve())],
         "demo training": ["train", "-q", "-o", str(run)],
     }
     for name, words in jobs.items():
@@ -37,10 +47,9 @@ def main() -> None:
         for _ in range(options.rounds):
             for tree, found in times.items():
                 shutil.rmtree(run, ignore_errors=True)
-                command = ["python", "-m", "attncli", *words, "--threads", "1"]
-                paths = {**os.environ, "PYTHONPATH": str(tree.resolve()), "OMP_NUM_THREADS": "1"}
+                command = [sys.executable, "-m", "attncli", *words, "--threads", "1"]
                 start = os.times()
-                subprocess.run(command, env=paths, check=True, capture_output=True)
+                subprocess.run(command, cwd=tree, env=ALONE, check=True, capture_output=True)
                 found.append(sum(os.times()[2:4]) - sum(start[2:4]))
         before, now = map(median, times.values())
         print(f"{name:<14} {before:8.2f} s {now:8.2f} s   {now / before:.2f}", flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import get_args
 
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from attncli.serve.service import service_of
 from attncli.task.runner import JsonObject
 from attncli.version import __version__
 from models.core.config import ReadMode
+from models.core.errors import NotFoundError
 from models.storage.archive import read_card
 from models.storage.settings import read_settings
 
@@ -66,8 +68,11 @@ async def models(request: Request) -> Response:
     """Return the models on this machine with their cards."""
     service = service_of(request)
     defaults = set(service.catalogue.defaults.values())
-    found = service.catalogue.models().values()
-    return JSONResponse([_model_record(model, model.name in defaults) for model in found])
+    records = []
+    for model in service.catalogue.models().values():
+        with suppress(NotFoundError):  # its folder was removed since the list was read
+            records.append(_model_record(model, model.name in defaults))
+    return JSONResponse(records)
 
 
 async def metrics(request: Request) -> Response:

@@ -27,7 +27,7 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
-NUMBERS = "The+score+was+3+to+2+in+1998,+5+to+4+in+2003+and+7+to+6+in+2017."
+NUMBERS = "The+score+was+3+to+2+in+1998,+5+to+4+in+2003,+7+to+6+in+2008,+and+9+to+8+in+2013."
 READS = ["argmax", "sample", "expectation"]
 LOCAL = ("http://127.0.0.1:", "data:", "blob:", "chrome:", "about:")
 

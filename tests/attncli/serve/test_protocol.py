@@ -16,8 +16,10 @@ import pytest
 from PIL import Image
 
 from attncli import load
+from attncli.serve import information
 from attncli.serve import service as service_module
 from attncli.serve.app import ENDPOINTS, PAGE
+from models.core.errors import NotFoundError
 from tests.attncli.command_line import Attn
 from tests.attncli.serve.conftest import Start
 
@@ -357,7 +359,7 @@ def test_each_text_of_a_document_has_its_language(url: str) -> None:
     assert 'the same, “{"a":"The dog sees' in answer["notes"][0]
 
 
-NUMBERS = "The score was 3 to 2 in 1998, 5 to 4 in 2003 and 7 to 6 in 2017."
+NUMBERS = "The score was 3 to 2 in 1998, 5 to 4 in 2003, 7 to 6 in 2008, and 9 to 8 in 2013."
 
 
 def test_checks_are_in_the_answer_only_if_an_output_fails_one(url: str, attn: Attn) -> None:
@@ -373,6 +375,17 @@ def test_checks_are_in_the_answer_only_if_an_output_fails_one(url: str, attn: At
     assert "checks" not in passed and "checks" not in post(url, q=TEXTS[0], **given).json()
     translator: Any = load("everyday")
     assert translator.translate(NUMBERS, to="de").checks[0]._asdict() == failed["checks"][0]
+
+
+def test_a_model_that_was_removed_a_moment_ago_is_no_error(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(folder: Path) -> str:
+        raise NotFoundError(str(folder), "a model")
+
+    count = len(httpx.get(f"{url}/models").json())
+    monkeypatch.setattr(information, "read_card", gone)
+    assert count > 3 and httpx.get(f"{url}/models").json() == []
 
 
 def test_a_file_with_another_ending_is_text_as_for_the_command(
