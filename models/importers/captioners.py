@@ -21,7 +21,15 @@ from models.core.files import open_regular
 from models.core.settings import Values, parse_json
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers.base import Imported, Importer, facts, rows_of, silenced
-from models.importers.schema import Rule, read_json, read_value, renamed, rules, validated
+from models.importers.schema import (
+    Rule,
+    read_json,
+    read_list,
+    read_value,
+    renamed,
+    rules,
+    validated,
+)
 from models.text.tokenizer import JSON, Tokenizer
 from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
 
@@ -319,6 +327,8 @@ def read_tokenizer(folder: Path) -> Values:
 
 def _made_tokenizer(folder: Path) -> Any:
     names = ["vocab.txt"] if (folder / "vocab.txt").exists() else ["vocab.json", "merges.txt"]
+    if names[1:] and (folder / names[0]).exists():  # the library allocates up to the highest id
+        read_list(folder / names[0], TOKENIZER["vocab"])
     library: Any = import_module("tokenizers.implementations")
     with intact(folder, f"{JSON}, vocab.txt, or vocab.json with merges.txt", "", Exception):
         for name in names:
