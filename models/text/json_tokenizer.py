@@ -34,7 +34,9 @@ class JsonProcessor:
         try:
             self._tokenizer = library.Tokenizer.from_str(model.decode())
             content = json.loads(model)
-        except Exception as error:  # the library raises no other class
+        except BaseException as error:  # the library also panics, which is no Exception
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
             raise DamagedError(f"a tokenizer.json is damaged ({error})", "a whole file") from None
         self._is_wordpiece = content["model"]["type"] == "WordPiece"
         self._pieces = {number: piece for piece, number in content["model"]["vocab"].items()}
