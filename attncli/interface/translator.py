@@ -180,12 +180,7 @@ class Translator(TextModel):
     def _engine(self) -> TextTranslator:
         """Return the engine that `attn translate` chooses for this model."""
         fast = self._fast()
-        if fast is None:
-            return self
-        fast = fast.with_search(self.search)
-        fast = fast.with_glossary(self.glossary) if self.glossary else fast
-        fast = fast.with_address(self.address) if self.address else fast
-        return fast.for_direction(self.to, self.source_language) if self.languages else fast
+        return self if fast is None else fast.like(self)
 
     def align(
         self, source: str | Iterable[str], target: str | Iterable[str], *, to: str = ""

@@ -85,10 +85,8 @@ class CTranslate2Translator(TextTranslator):
         return translator
 
     def in_torch(self) -> tuple[Translator, ...]:
-        """Return the model in torch, in this direction; it is read at the first call."""
-        model = self.torch().with_search(self.search)
-        model = model.with_address(self.address) if self.address else model
-        return (model.for_direction(self.to, self.source_language) if self.languages else model,)
+        """Return the model in torch, with the settings of this; it is read at the first call."""
+        return (self.torch().like(self),)
 
     def _opened(self, bundle: Path, precision: str) -> Any:
         """Return the engine with the model of a bundle, converted if the cache does not have it."""
@@ -131,7 +129,6 @@ class CTranslate2Translator(TextTranslator):
         from models.search.constrained import with_phrases
 
         [model] = self.in_torch()
-        model = model.with_glossary(self.glossary) if self.glossary else model
         return with_phrases(found, phrases, lambda n: model._search([sources[n]], config)[0])
 
     def _unconstrained(

@@ -137,6 +137,13 @@ class TextTranslator(TrainedModel):
         other.source_language = known_language(source, self.languages)
         return other
 
+    def like(self, other: TextTranslator) -> Self:
+        """Return this model with the search, glossary, address and languages of another one."""
+        model = self.with_search(other.search)
+        model = model.with_glossary(other.glossary) if other.glossary else model
+        model = model.with_address(other.address) if other.address else model
+        return model.for_direction(other.to, other.source_language) if self.languages else model
+
     def with_address(self, form: str) -> Self:
         """Return this model with a form of address, formal or informal, in its outputs.
 
