@@ -28,6 +28,7 @@ from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.text_translator import EncodedText, TextTranslator, limit_of
+from models.search.alternatives import WORD_TOKENS, Continuation, words_of
 from models.search.hypotheses import (
     Finished,
     beam_width,
@@ -208,6 +209,26 @@ class CTranslate2Translator(TextTranslator):
                 controls = len(self.tokenizer.target_start(sources[n].to))
                 found[n] = sum(one.log_probs[controls : len(sources[n].prefix.ids)])
         return found
+
+    def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
+        if source.looks:
+            found: list[Continuation] = self.torch()._continued(source, count)
+            return found
+        text, start = [*map(str, source.ids)], [*map(str, source.prefix.ids)]
+        most = self._first_tokens(count)
+        options = _options(1) | {"num_hypotheses": most, "return_alternatives": True}
+        options |= {"target_prefix": [start]} if start else {}
+        options |= {"max_decoding_length": len(start) + WORD_TOKENS}
+        [result] = self.engine.translate_batch([text], **options)
+        outputs = [[*map(int, each[len(start) :])] for each in result.hypotheses]
+        starts = len(start) <= len(self.tokenizer.target_start(source.to))
+        words = words_of(outputs, self.tokenizer, count, starts=starts)
+        written = [[*start, *map(str, outputs[number][:size])] for number, size in words]
+        scored = self.engine.score_batch([text] * len(words), written, max_input_length=0)
+        return [
+            Continuation(outputs[number], one.log_probs[len(start) : len(start) + size])
+            for (number, size), one in zip(words, scored, strict=True)
+        ]
 
     def _best(
         self, found: list[Finished], source: EncodedText, config: SearchConfig

@@ -18,6 +18,14 @@ from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.types import EMPTY, Translation
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 from models.engines.trained import TrainedModel, check_looks
+from models.search.alternatives import (
+    EXTRA,
+    FIRST_TOKENS,
+    MOST,
+    Alternative,
+    Continuation,
+    alternatives_of,
+)
 from models.search.batching import in_order, length_batches, windows
 from models.search.hypotheses import Finished, beam_width, length_limit
 from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
@@ -354,6 +362,33 @@ class TextTranslator(TrainedModel):
             prefix = TargetPrefix.of(one.prefix, self.tokenizer, start)
             found.append(source._replace(prefix=prefix, looks=one.looks))
         return found
+
+    def alternatives(
+        self, text: str, steering: Steering = PLAIN, count: int = 8, *, to: str = ""
+    ) -> list[Alternative]:
+        """Return the words that the output of a text can go on with, the most probable first.
+
+        steering: its prefix is what is written so far, and ends with a word. count: at most MOST.
+        """
+        if not 1 <= count <= MOST:
+            raise InputError(f"{count} alternatives", f"1 to {MOST}")
+        sources = self._encoded([(text, to)], first=1)
+        if not sources[0].ids:
+            return []
+        given = steering._replace(prefix=f"{steering.prefix.rstrip()} ".lstrip())
+        [source] = self._steered(sources, [given])
+        written = source.prefix.ids or tuple(self.tokenizer.target_start(source.to))
+        source = source._replace(prefix=TargetPrefix(written))
+        found = self._continued(source, count)
+        return alternatives_of(found, self.tokenizer, count, starts=not given.prefix)
+
+    def _first_tokens(self, count: int) -> int:
+        """Return the number of first tokens that are continued for a list of `count` words."""
+        return min(EXTRA * count + FIRST_TOKENS, len(self.tokenizer.target) // 2)
+
+    def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
+        """Return continuations by the most probable first tokens, for a list of `count` words."""
+        raise NotImplementedError
 
     def _in_pivots(
         self,

@@ -16,17 +16,19 @@ import torch
 from torch import Tensor
 
 from models.core.errors import ConfigurationError
-from models.core.types import Memory
+from models.core.types import Memory, select
 from models.core.use_config import SearchConfig
 from models.engines.terms import with_terms
 from models.engines.text_translator import EncodedText, TextTranslator, limit_of
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle
+from models.search.alternatives import WORD_TOKENS, Continuation
 from models.search.batching import pad
 from models.search.beam import search
 from models.search.constrained import constrained_search, with_phrases
 from models.search.hypotheses import Backend, Finished
-from models.search.steering import SteeredBackend, Vocabulary, with_looks
+from models.search.steering import SteeredBackend, TargetWords, with_looks
+from models.text.tokenizer import FIRST_OUTPUT, START
 from models.text.units import decoded_spans
 
 if TYPE_CHECKING:
@@ -123,7 +125,7 @@ class TorchSearch(TextTranslator):
         if not any(each.is_steered for each in sources):
             return self._backend()
         prefixes, looks = zip(*((each.prefix, each.looks) for each in sources), strict=True)
-        vocabulary = Vocabulary.of(self.tokenizer, self.in_torch()[0].device)
+        vocabulary = TargetWords.of(self.tokenizer, self.in_torch()[0].device)
         return SteeredBackend(self._backend(), prefixes, looks, vocabulary)
 
     @torch.inference_mode()
@@ -154,6 +156,30 @@ class TorchSearch(TextTranslator):
             )
 
         return with_phrases(found, phrases, search_again)
+
+    @torch.inference_mode()
+    def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
+        backend, memory = self._steered_backend([source]), self.memory([source])
+        prepared, state = backend.start(memory)
+        tokens = torch.full((1,), START, device=memory.mask.device)
+        for given in source.prefix.ids:
+            state = backend.step(tokens, state, prepared).state
+            tokens = torch.full_like(tokens, given)
+        most = self._first_tokens(count)
+        rows = torch.zeros(most, dtype=torch.long, device=tokens.device)
+        ids, log_probs = list[Tensor](), list[Tensor]()
+        for _ in range(WORD_TOKENS):
+            step = backend.step(tokens, state, prepared)
+            found, state = step.log_probs, step.state
+            found[:, :FIRST_OUTPUT].fill_(-torch.inf)
+            if not ids:
+                values, tokens = found[0].topk(most)
+                state = select(state, rows)
+            else:
+                values, tokens = found.max(1)
+            ids, log_probs = [*ids, tokens], [*log_probs, values]
+        table = zip(torch.stack(ids, 1).tolist(), torch.stack(log_probs, 1).tolist(), strict=True)
+        return [Continuation(*one) for one in table]
 
 
 class Translator(TorchModel, TorchSearch):

@@ -28,14 +28,14 @@ from models.text.tokenizer import END, SPACE, START, Tokenizer
 NEVER = torch.iinfo(torch.long).max  # word of a look that holds for no word
 
 
-class Vocabulary:
+class TargetWords:
     """What the tokens of a target vocabulary do to words, as tensors (Y,)."""
 
     @staticmethod
     @lru_cache(maxsize=8)
-    def of(tokenizer: Tokenizer, device: torch.device) -> Vocabulary:
+    def of(tokenizer: Tokenizer, device: torch.device) -> TargetWords:
         """Return the vocabulary of a tokenizer on a device."""
-        return Vocabulary(tokenizer, device)
+        return TargetWords(tokenizer, device)
 
     def __init__(self, tokenizer: Tokenizer, device: torch.device) -> None:
         target = tokenizer.target
@@ -131,7 +131,7 @@ class SteeredStep(NamedTuple):
     state: SteeredState
 
 
-class Place(NamedTuple):
+class PrefixPlace(NamedTuple):
     """Where R hypotheses are in their prefixes."""
 
     may: Tensor  # (R, Y) tokens that may follow
@@ -147,7 +147,7 @@ class SteeredBackend:
         backend: Backend,
         prefixes: Sequence[TargetPrefix],
         looks: Sequence[Sequence[Look]],
-        vocabulary: Vocabulary,
+        vocabulary: TargetWords,
     ) -> None:
         self.backend, self.vocabulary = backend, vocabulary
         self.prefixes, self.looks = prefixes, looks
@@ -226,7 +226,7 @@ class SteeredBackend:
             torch.minimum(opened, prepared.left[rows]),
         )
 
-    def _place(self, state: SteeredState, prepared: SteeredMemory) -> Place:
+    def _place(self, state: SteeredState, prepared: SteeredMemory) -> PrefixPlace:
         """Return where hypotheses are in their prefixes."""
         rows, vocabulary = rows_of(prepared.given, state.words), self.vocabulary
         most = (prepared.given >= 0).sum(1)[rows]
@@ -240,7 +240,7 @@ class SteeredBackend:
         words = vocabulary.after(state.words, given.clamp_min(0)[:, 0])
         words = torch.where(known[:, 0], words, state.words + (opening & (state.open == 0)))
         free = ~known[:, 0] & ~opening
-        return Place(torch.where(known, only, may), free, words.clamp_min(1))
+        return PrefixPlace(torch.where(known, only, may), free, words.clamp_min(1))
 
     def numbers(self, target: Tensor) -> Tensor:
         """Return the look (B, T) of the step that writes each token of outputs (B, T)."""
