@@ -184,7 +184,8 @@ def with_reserved_parts(source: str, target: str) -> tuple[str, str]:
     if not same or len(parts) > MOST_PARTS or not re.search(r"[^\W\d_]{2}", CODED.sub("", source)):
         return "", ""
     tokens = {part: chr(RESERVED + number) for number, part in enumerate(parts)}
-    return tuple(CODED.sub(lambda one: tokens[one[0]], side) for side in (source, target))
+    source, target = (CODED.sub(lambda one: tokens[one[0]], side) for side in (source, target))
+    return source, target
 
 
 def copies(pairs: Pairs, code: str) -> Pairs:

@@ -13,8 +13,8 @@ units and abbreviations. Forms that only simplemma traces back to an entry have 
 Candidates are ranked by how often they stand in the other side of pairs that have the form, then by
 the order of the dictionaries.
 
-In a marked pair, rare words have their candidates in their places. Most of them have one that stands
-in the target, and some have none, so that the model learns to choose and to doubt.
+In a marked pair, rare words have their candidates in their places. Most of them have one that
+stands in the target, and some have none, so that the model learns to choose and to doubt.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import argparse
 import gzip
 import random
 import re
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -31,15 +30,24 @@ from pathlib import Path
 
 import everyday_frames
 from babel.dates import get_day_names, get_month_names
-from everyday_data import CODES, LANGUAGES, Pairs, rows
-from num2words import num2words
+from everyday_data import CODES, LANGUAGES, rows
 
-from models.text.lexicon import CANDIDATES, LONGEST, WORD, Entry, Found, Lexicon, pack
-from models.text.lexicon import with_candidates
+from models.text.lexicon import (
+    CANDIDATES,
+    COMMON,
+    LONGEST,
+    WORD,
+    Entry,
+    Found,
+    Lexicon,
+    pack,
+    with_candidates,
+)
 
 KNOWN = ("sentences", "longer", "phrases", "frames", "address")  # corpora whose words are counted
 EVIDENCE = ("sentences", "longer", "phrases", "packages", "written")  # of candidates
 MOST_RARITY = 11  # binary digits of a count from which an entry is never read
+TESTED = 200  # pairs of a form that its candidates are looked for in
 RARE = 5  # from which on a word is left to the weights, mostly
 MARKED = {  # corpora, and how many of their pairs are looked at
     **{"packages": 45_000, "written": 20_000, "phrases": 20_000, "sentences": 40_000},
@@ -53,9 +61,6 @@ REMARKS = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|<[^>]*>|(?<!\w)/[^/]*/|\""
 OBJECTS = re.compile(
     r"\b(?:sb|sth|smb|so|jd|jdn|jdm|jds|etw|sb's|jds|one's)\.?(?:'s)?(?:/(?:sb|sth|jdn|jdm|etw)\.?)?"
 )
-ABBREVIATIONS = (  # of English, German, French and Spanish; "" for none
-    ("hrs", "Std", "", ""), ("mins", "Min", "", ""), ("approx", "ca", "env", "aprox"),
-)  # fmt: skip
 Table = dict[str, dict[str, dict[str, int]]]  # direction, form, candidate: place in its source
 
 
@@ -67,13 +72,15 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     options = parser.parse_args()
     table = entries(options.data, options.dictionaries)
-    counts = {language: counted(options.work, language) for language in LANGUAGES}
-    with_forms(table, counts)
-    votes = evidence(options.work, table, counts)
-    packed = pack(ranked(table, counts, votes), RARE)
+    counts = {language: counted(options.work, language, table) for language in LANGUAGES}
+    with_forms(table)
+    lines = [*ranked(table, counts, evidence(options.work, table))]
+    packed = pack(lines, RARE)
     (options.work / "lexicon.bin").write_bytes(packed)
-    print(f"lexicon.bin: {len(packed):,} bytes", {d: len(forms) for d, forms in table.items()})
-    write_marked(options.work, Lexicon(packed))
+    print(f"lexicon.bin: {len(packed):,} bytes", Counter(direction for direction, _ in lines))
+    lexicon = Lexicon(added=lines)  # in memory, because every word of the corpora is looked up
+    lexicon.most = RARE
+    write_marked(options.work, lexicon)
 
 
 def write_marked(work: Path, lexicon: Lexicon) -> None:
@@ -172,7 +179,7 @@ def ding(path: Path) -> Iterator[tuple[str, str]]:
 def synonyms(text: str) -> list[str]:
     """Return the forms of a side of Ding, without remarks and objects; at most four."""
     found = []
-    for part in REMARKS.sub("", text).split(";"):
+    for part in REMARKS.sub("", text.replace("\u2019", "'")).split(";"):
         form = re.sub(r"^to (?=\w)", "", re.sub(r"\s+", " ", OBJECTS.sub(" ", part)).strip(" ,.!?"))
         if form and not re.search(r"[…/~|:+=*]|\.\.", form):
             found.append(form)
@@ -194,18 +201,28 @@ def freedict(path: Path) -> Iterator[tuple[str, str]]:
                         yield english.strip(), word
 
 
-def counted(work: Path, language: str) -> Counter[str]:
-    """Return how often the known corpora have each form of up to LONGEST words."""
+def counted(work: Path, language: str, table: Table) -> Counter[str]:
+    """Return how often the known corpora have each word, and each form of several words."""
+    forms = (forms for direction, forms in table.items() if direction.startswith(language))
+    phrases = {form.lower() for each in forms for form in each if " " in form}
+    pairs = {" ".join(phrase.split(" ")[:2]) for phrase in phrases}
     counts: Counter[str] = Counter()
-    for name in KNOWN:
-        for other in CODES.values() if language == "en" else (language,):
+    for other in CODES.values() if language == "en" else (language,):
+        for name in KNOWN:
             path = work / f"en-{other}.{name}.tsv"
-            for pair in rows(path) if path.exists() else ():
-                counts.update(WORD.findall(pair[0 if language == "en" else 1]))
+            for row in rows(path) if path.exists() else ():
+                words = WORD.findall(row[0 if language == "en" else 1])
+                counts.update(words)
+                small_words = [word.lower() for word in words]
+                for start in range(len(words) - 1):
+                    if " ".join(small_words[start : start + 2]) in pairs:
+                        ends = range(start + 2, min(start + LONGEST, len(words)) + 1)
+                        found = (" ".join(small_words[start:end]) for end in ends)
+                        counts.update(one for one in found if one in phrases)
     return counts
 
 
-def with_forms(table: Table, counts: dict[str, Counter[str]]) -> None:
+def with_forms(table: Table) -> None:
     """Add the inflected forms of entries: those of simplemma's tables."""
     from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
 
@@ -233,7 +250,7 @@ def stems(text: str) -> tuple[str, ...]:
 
 
 def stands_in(candidate: str, target: str) -> bool:
-    """Return True if each word of a candidate, in any inflection, stands in a target; see `small`."""
+    """Return True if each word of a candidate, in any inflection, stands in a target."""
     return all(f" {one}" in target for one in stems(candidate))
 
 
@@ -253,9 +270,7 @@ def texts_of(work: Path, direction: str, names: Iterable[str]) -> Iterator[tuple
                 yield (row[0], row[1]) if source == "en" else (row[1], row[0])
 
 
-def evidence(
-    work: Path, table: Table, counts: dict[str, Counter[str]]
-) -> dict[str, dict[str, Counter[str]]]:
+def evidence(work: Path, table: Table) -> dict[str, dict[str, Counter[str]]]:
     """Return how often each candidate stands in the targets of sources with its form."""
     votes: dict[str, dict[str, Counter[str]]] = {}
     for direction, forms in table.items():
@@ -265,7 +280,7 @@ def evidence(
             words = small(target)
             for word in {*WORD.findall(source)}:
                 form = word if word in forms else word.lower()
-                if len(forms.get(form, ())) > 1 and tested[form] < 200:
+                if len(forms.get(form, ())) > 1 and tested[form] < TESTED:
                     tested[form] += 1
                     found[form].update(c for c in forms[form] if stands_in(c, words))
         votes[direction] = found
@@ -277,25 +292,44 @@ def ranked(
     counts: dict[str, Counter[str]],
     votes: dict[str, dict[str, Counter[str]]],
 ) -> Iterator[tuple[str, Entry]]:
-    """Yield the entries with their best candidates, and common forms without any."""
+    """Yield the entries with their best candidates, and common forms without any.
+
+    Left out are common forms of several words, and forms that no corpus has and whose candidates
+    none has, too. Only compounds need the candidates of common words.
+    """
     closed = {(direction, form): given for direction, form, given in closed_classes()}
+    seen = {language: Counter(map(str.lower, known)) for language, known in counts.items()}
     for direction, forms in table.items():
-        source = direction[:2]
+        source, _, target = direction.partition("-")
         for form, candidates in forms.items():
-            if (direction, form) in closed:
+            rarity = count_of(form, counts[source]).bit_length()
+            several, has_compounds = " " in form, source == "de"
+            if (direction, form) in closed or rarity >= (RARE if several else MOST_RARITY):
                 continue
-            count = counts[source][form]
-            rarity = count.bit_length()
+            if not has_compounds and rarity >= RARE:
+                continue
             found = votes[direction].get(form, Counter())
             best = sorted(candidates, key=lambda one: (-found[one], candidates[one]))
-            if rarity < MOST_RARITY:
-                yield direction, Entry(form, rarity, tuple(best[:CANDIDATES]))
+            known = [one for one in best if all(seen[target][w] for w in words_of(one))]
+            in_corpora = (seen[source][word] for word in words_of(form))
+            if known or (any(in_corpora) and not several):
+                yield direction, Entry(form, rarity, tuple((known or best)[:CANDIDATES]))
         for form, count in counts[source].items():
             rarity = count.bit_length()
-            if rarity >= 8 and (form not in forms or rarity >= MOST_RARITY):
+            if rarity >= COMMON and " " not in form and (form not in forms or source != "de"):
                 yield direction, Entry(form, rarity, ())
     for (direction, form), given in closed.items():
         yield direction, Entry(form, 0, given)
+
+
+def count_of(form: str, counts: Counter[str]) -> int:
+    """Return how often the corpora have a form; one of several words in any case."""
+    return counts[form.lower() if " " in form else form]
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in small letters."""
+    return WORD.findall(text.lower())
 
 
 def closed_classes() -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -307,9 +341,9 @@ def closed_classes() -> Iterator[tuple[str, str, tuple[str, ...]]]:
         for language, other in others.items():
             yield f"en-{language}", english, (other,)
             yield f"{language}-en", other, (english,)
-    english = {kind: names_of(kind, "en") for kind in ("days", "months")}
+    names = {kind: names_of(kind, "en") for kind in ("days", "months")}
     for language in LANGUAGES[1:]:
-        for kind, ours in english.items():
+        for kind, ours in names.items():
             theirs = names_of(kind, language)
             for (wide, short), (other, abbreviated) in zip(ours, theirs, strict=True):
                 if short != wide:

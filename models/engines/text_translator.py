@@ -21,6 +21,7 @@ from models.engines.trained import TrainedModel
 from models.search.batching import in_order, length_batches, windows
 from models.search.hypotheses import Finished, beam_width
 from models.text.languages import (
+    TO,
     Glossary,
     check_direction,
     is_zero_shot,
@@ -28,7 +29,7 @@ from models.text.languages import (
     pivot,
     with_source,
 )
-from models.text.lexicon import Lexicon
+from models.text.lexicon import OPEN, Entry, Lexicon
 from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 
 if TYPE_CHECKING:
@@ -102,6 +103,21 @@ class TextTranslator(TrainedModel):
         other.glossary = glossary
         return other
 
+    def with_lexicon(self, entries: Sequence[tuple[str, Entry]]) -> Self:
+        """Return this model with further entries of its lexicon, as (direction, entry).
+
+        Raises ConfigurationError for a model that has not learned to read a lexicon.
+        """
+        if self.tokenizer.source.piece_to_id(OPEN) == UNKNOWN:
+            raise ConfigurationError(
+                "a lexicon for a model that has not learned to read one",
+                "a model that has, such as everyday, or one of `attn train --lexicon`",
+                "use --glossary, whose terms the search forces into the output",
+            )
+        other = copy.copy(self)
+        other.lexicon = (self.lexicon or Lexicon()).with_entries(entries)
+        return other
+
     def _phrases(
         self, sources: Sequence[EncodedText], config: SearchConfig
     ) -> list[list[tuple[int, ...]]]:
@@ -144,6 +160,7 @@ class TextTranslator(TrainedModel):
         model = self.with_search(other.search)
         model = model.with_glossary(other.glossary) if other.glossary else model
         model = model.with_address(other.address) if other.address else model
+        model.lexicon = other.lexicon
         return model.for_direction(other.to, other.source_language) if self.languages else model
 
     def with_address(self, form: str) -> Self:
@@ -333,8 +350,10 @@ class TextTranslator(TrainedModel):
         """Return a text with the candidates of its rare words, where the model has a lexicon."""
         if self.lexicon is None:
             return text
-        language = language or self.lexicon.language(text, to, self.languages)
-        return self.lexicon.read(text, f"{language}-{to}") if language else text
+        if self.languages:
+            to = to.rpartition(TO)[2]
+            language = language or self.lexicon.language(text, to, self.languages)
+        return self.lexicon.read(text, f"{language}-{to}")
 
     def _in_pivots(
         self,

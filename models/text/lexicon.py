@@ -25,6 +25,7 @@ import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 OPEN, OR, IS, CLOSE = "\ue040", "\ue041", "\ue042", "\ue043"  # tokens of the vocabulary
@@ -69,9 +70,9 @@ class Lexicon:
     """Entries for directions such as de-en."""
 
     def __init__(self, packed: bytes = b"", added: Iterable[tuple[str, Entry]] = ()) -> None:
-        """Read a file of `pack`. added: further entries with their directions, which come first.
+        """Read a file of `pack`; a ValueError if it is damaged.
 
-        Raises ValueError for a damaged file.
+        added: further entries with their directions, which come first; "" is any direction.
         """
         self._starts, self._places = list[tuple[str, str]](), list[tuple[int, int]]()
         self._packed = packed
@@ -115,7 +116,8 @@ class Lexicon:
 
     def _find(self, direction: str, word: str) -> dict[str, list[Entry]]:
         found: dict[str, list[Entry]] = {}
-        for each in (*self._added.get((direction, word), ()), *self._stored(direction, word)):
+        added = (self._added.get((one, word), ()) for one in dict.fromkeys((direction, "")))
+        for each in chain(*added, self._stored(direction, word)):
             found.setdefault(each.form.lower(), []).append(each)
         return found
 
@@ -130,6 +132,11 @@ class Lexicon:
             chosen = rows[bisect_left(keys, (direction, word)) : bisect_right(keys, last)]
             yield from (row[2] for row in chosen)
             number += 1
+
+    def with_entries(self, added: Iterable[tuple[str, Entry]]) -> Lexicon:
+        """Return this lexicon with further entries, which come first."""
+        kept = ((direction, one) for (direction, _), each in self._added.items() for one in each)
+        return Lexicon(self._packed, [*added, *kept])
 
     @property
     def directions(self) -> set[str]:
