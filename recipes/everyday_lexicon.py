@@ -37,9 +37,9 @@ from models.text.lexicon import (
     COMMON,
     LONGEST,
     WORD,
-    Entry,
-    Found,
+    FoundForm,
     Lexicon,
+    LexiconEntry,
     pack,
     with_candidates,
 )
@@ -109,7 +109,7 @@ def with_rare_words(
     source: str, target: str, direction: str, lexicon: Lexicon, rng: random.Random
 ) -> str:
     """Return a source with the candidates of rare words, and of a few common ones; "" for none."""
-    words, chosen = small(target), list[Found]()
+    words, chosen = small(target), list[FoundForm]()
     rare = {(one.start, one.end) for one in lexicon.found(source, direction)}
     for one in lexicon.found(source, direction, MOST_RARITY):
         fitting = tuple(each for each in one.candidates if stands_in(each, words))
@@ -291,7 +291,7 @@ def ranked(
     table: Table,
     counts: dict[str, Counter[str]],
     votes: dict[str, dict[str, Counter[str]]],
-) -> Iterator[tuple[str, Entry]]:
+) -> Iterator[tuple[str, LexiconEntry]]:
     """Yield the entries with their best candidates, and common forms without any.
 
     Left out are common forms of several words, and forms that no corpus has and whose candidates
@@ -313,13 +313,13 @@ def ranked(
             known = [one for one in best if all(seen[target][w] for w in words_of(one))]
             in_corpora = (seen[source][word] for word in words_of(form))
             if known or (any(in_corpora) and not several):
-                yield direction, Entry(form, rarity, tuple((known or best)[:CANDIDATES]))
+                yield direction, LexiconEntry(form, rarity, tuple((known or best)[:CANDIDATES]))
         for form, count in counts[source].items():
             rarity = count.bit_length()
             if rarity >= COMMON and " " not in form and (form not in forms or source != "de"):
-                yield direction, Entry(form, rarity, ())
+                yield direction, LexiconEntry(form, rarity, ())
     for (direction, form), given in closed.items():
-        yield direction, Entry(form, 0, given)
+        yield direction, LexiconEntry(form, 0, given)
 
 
 def count_of(form: str, counts: Counter[str]) -> int:

@@ -29,7 +29,7 @@ from models.text.languages import (
     pivot,
     with_source,
 )
-from models.text.lexicon import OPEN, Entry, Lexicon
+from models.text.lexicon import OPEN, Lexicon, LexiconEntry
 from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class TextTranslator(TrainedModel):
         other.glossary = glossary
         return other
 
-    def with_lexicon(self, entries: Sequence[tuple[str, Entry]]) -> Self:
+    def with_lexicon(self, entries: Sequence[tuple[str, LexiconEntry]]) -> Self:
         """Return this model with further entries of its lexicon, as (direction, entry).
 
         Raises ConfigurationError for a model that has not learned to read a lexicon.

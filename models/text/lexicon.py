@@ -44,7 +44,7 @@ MAGIC = (
 )
 
 
-class Entry(NamedTuple):
+class LexiconEntry(NamedTuple):
     """Candidates for a form."""
 
     form: str
@@ -52,7 +52,7 @@ class Entry(NamedTuple):
     candidates: tuple[str, ...]
 
 
-class Found(NamedTuple):
+class FoundForm(NamedTuple):
     """A form in a text, with its candidates."""
 
     start: int
@@ -69,7 +69,7 @@ def order(direction: str, form: str) -> tuple[str, str, str]:
 class Lexicon:
     """Entries for directions such as de-en."""
 
-    def __init__(self, packed: bytes = b"", added: Iterable[tuple[str, Entry]] = ()) -> None:
+    def __init__(self, packed: bytes = b"", added: Iterable[tuple[str, LexiconEntry]] = ()) -> None:
         """Read a file of `pack`; a ValueError if it is damaged.
 
         added: further entries with their directions, which come first; "" is any direction.
@@ -79,7 +79,7 @@ class Lexicon:
         self.most = packed[len(MAGIC)] if packed[len(MAGIC) :] else 1
         if packed:
             self._read_index()
-        self._added: dict[tuple[str, str], list[Entry]] = {}
+        self._added: dict[tuple[str, str], list[LexiconEntry]] = {}
         for direction, entry in added:
             first = entry.form.lower().partition(" ")[0]
             self._added.setdefault((direction, first), []).append(entry)
@@ -101,27 +101,27 @@ class Lexicon:
         if self._starts != sorted(self._starts):
             raise ValueError("blocks that are not in order")
 
-    def _read_block(self, number: int) -> list[tuple[str, str, Entry]]:
+    def _read_block(self, number: int) -> list[tuple[str, str, LexiconEntry]]:
         place, length = self._places[number]
         rows = []
         for line in _decompressed(self._packed[place : place + length], MOST_BLOCK).splitlines():
             direction, form, rarity, candidates = line.split("\t")
             given = tuple(filter(None, candidates.split("|")))
-            rows.append((direction, form.lower(), Entry(form, int(rarity), given)))
+            rows.append((direction, form.lower(), LexiconEntry(form, int(rarity), given)))
         return rows
 
-    def entries(self, direction: str, word: str) -> Mapping[str, Sequence[Entry]]:
+    def entries(self, direction: str, word: str) -> Mapping[str, Sequence[LexiconEntry]]:
         """Return the entries that begin with a word in small letters, by form in small letters."""
         return self._entries(direction, word)
 
-    def _find(self, direction: str, word: str) -> dict[str, list[Entry]]:
-        found: dict[str, list[Entry]] = {}
+    def _find(self, direction: str, word: str) -> dict[str, list[LexiconEntry]]:
+        found: dict[str, list[LexiconEntry]] = {}
         added = (self._added.get((one, word), ()) for one in dict.fromkeys((direction, "")))
         for each in chain(*added, self._stored(direction, word)):
             found.setdefault(each.form.lower(), []).append(each)
         return found
 
-    def _stored(self, direction: str, word: str) -> Iterator[Entry]:
+    def _stored(self, direction: str, word: str) -> Iterator[LexiconEntry]:
         """Yield the entries of the file that begin with a word."""
         # a space sorts below all letters, so forms that begin with the word follow it
         last = (direction, f"{word} \uffff")
@@ -133,7 +133,7 @@ class Lexicon:
             yield from (row[2] for row in chosen)
             number += 1
 
-    def with_entries(self, added: Iterable[tuple[str, Entry]]) -> Lexicon:
+    def with_entries(self, added: Iterable[tuple[str, LexiconEntry]]) -> Lexicon:
         """Return this lexicon with further entries, which come first."""
         kept = ((direction, one) for (direction, _), each in self._added.items() for one in each)
         return Lexicon(self._packed, [*added, *kept])
@@ -159,7 +159,7 @@ class Lexicon:
     def _is_common(self, direction: str, word: str) -> bool:
         return any(each.rarity >= COMMON for each in self.entries(direction, word).get(word, ()))
 
-    def found(self, text: str, direction: str, most: int | None = None) -> list[Found]:
+    def found(self, text: str, direction: str, most: int | None = None) -> list[FoundForm]:
         """Return the forms in a text that have candidates; of overlapping ones the longest.
 
         most: binary digits of the count from which on a form is left to the weights; None: those
@@ -167,7 +167,7 @@ class Lexicon:
         """
         most = self.most if most is None else most
         words = [*WORD.finditer(text)]
-        found, number = list[Found](), 0
+        found, number = list[FoundForm](), 0
         while number < len(words):
             one, used = self._at(text, words, number, direction, most)
             if one:
@@ -177,7 +177,7 @@ class Lexicon:
 
     def _at(
         self, text: str, words: list[re.Match[str]], number: int, direction: str, most: int
-    ) -> tuple[Found | None, int]:
+    ) -> tuple[FoundForm | None, int]:
         """Return the form that begins at a word, and how many words it has, at least 1."""
         start = words[number].start()
         entries = self.entries(direction, words[number][0].lower())
@@ -188,10 +188,10 @@ class Lexicon:
             exact = [each for each in same if each.form == form]
             for each in (*exact, *same):
                 if each.candidates and each.rarity < most:
-                    return Found(start, end, each.candidates, exact=True), used
+                    return FoundForm(start, end, each.candidates, exact=True), used
             if used == 1 and not same:
                 parts = self._compound(direction, form.lower())
-                return (Found(start, end, (parts,), exact=False) if parts else None), 1
+                return (FoundForm(start, end, (parts,), exact=False) if parts else None), 1
         return None, 1
 
     def _compound(self, direction: str, word: str) -> str:
@@ -215,7 +215,7 @@ class Lexicon:
         return with_candidates(text, self.found(text, direction))
 
 
-def with_candidates(text: str, found: Iterable[Found]) -> str:
+def with_candidates(text: str, found: Iterable[FoundForm]) -> str:
     """Return a text with the candidates of forms, in the order of the text, in their places."""
     parts, place = list[str](), 0
     for one in found:
@@ -226,7 +226,7 @@ def with_candidates(text: str, found: Iterable[Found]) -> str:
     return "".join((*parts, text[place:]))
 
 
-def pack(entries: Iterable[tuple[str, Entry]], most: int) -> bytes:
+def pack(entries: Iterable[tuple[str, LexiconEntry]], most: int) -> bytes:
     """Return the file of entries with their directions; equal entries give equal bytes.
 
     most: binary digits of the count from which on a form is left to the weights.
@@ -241,8 +241,8 @@ def pack(entries: Iterable[tuple[str, Entry]], most: int) -> bytes:
 
 
 def _blocks(
-    rows: list[tuple[str, Entry]],
-) -> Iterator[tuple[tuple[str, Entry], list[str]]]:
+    rows: list[tuple[str, LexiconEntry]],
+) -> Iterator[tuple[tuple[str, LexiconEntry], list[str]]]:
     """Yield the first row and the lines of each block."""
     first, lines, size = None, list[str](), 0
     for row in rows:

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from models.text.lexicon import MARKS, Entry, Lexicon, pack
+from models.text.lexicon import MARKS, Lexicon, LexiconEntry, pack
 
-Row = tuple[str, Entry]
+Row = tuple[str, LexiconEntry]
 LETTERS = "abcdefghiäöüß"
 
 
 def row(form: str, *candidates: str, rarity: int = 0, direction: str = "de-en") -> Row:
     """Return an entry with its direction."""
-    return direction, Entry(form, rarity, candidates)
+    return direction, LexiconEntry(form, rarity, candidates)
 
 
 def shown(text: str) -> str:
@@ -87,7 +87,7 @@ def test_the_form_in_the_same_case_comes_first() -> None:
 
 def test_added_entries_come_first_in_any_direction() -> None:
     lexicon = Lexicon(pack([row("Bon", "receipt")], 5))
-    changed = lexicon.with_entries([("", Entry("Bon", 0, ("voucher",)))])
+    changed = lexicon.with_entries([("", LexiconEntry("Bon", 0, ("voucher",)))])
     assert shown(changed.read("Ein Bon.", "de-en")) == "Ein< voucher>."
     assert shown(changed.read("Ein Bon.", "fr-en")) == "Ein< voucher>."
     assert shown(lexicon.read("Ein Bon.", "de-en")) == "Ein< receipt>."
