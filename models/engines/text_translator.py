@@ -30,6 +30,7 @@ from models.search.batching import in_order, length_batches, windows
 from models.search.hypotheses import Finished, beam_width, length_limit
 from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
 from models.text.languages import (
+    TO,
     Glossary,
     check_direction,
     is_zero_shot,
@@ -37,6 +38,7 @@ from models.text.languages import (
     pivot,
     with_source,
 )
+from models.text.lexicon import OPEN, Lexicon, LexiconEntry
 from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ class TextTranslator(TrainedModel):
     inputs: tuple[str, ...] = ()  # columns of a row, for a model of several inputs
     source_language = ""  # of the texts, if it is known
     address = ""  # form of address in the outputs; see `with_address`
+    lexicon: Lexicon | None = None  # translations of rare words, which the model reads
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
     config: ModelConfig
@@ -121,6 +124,21 @@ class TextTranslator(TrainedModel):
         other.glossary = glossary
         return other
 
+    def with_lexicon(self, entries: Sequence[tuple[str, LexiconEntry]]) -> Self:
+        """Return this model with further entries of its lexicon, as (direction, entry).
+
+        Raises ConfigurationError for a model that has not learned to read a lexicon.
+        """
+        if self.tokenizer.source.piece_to_id(OPEN) == UNKNOWN:
+            raise ConfigurationError(
+                "a lexicon for a model that has not learned to read one",
+                "a model that has, such as everyday, or one of `attn train --lexicon`",
+                "use --glossary, whose terms the search forces into the output",
+            )
+        other = copy.copy(self)
+        other.lexicon = (self.lexicon or Lexicon()).with_entries(entries)
+        return other
+
     def _phrases(
         self, sources: Sequence[EncodedText], config: SearchConfig
     ) -> list[list[tuple[int, ...]]]:
@@ -163,6 +181,7 @@ class TextTranslator(TrainedModel):
         model = self.with_search(other.search)
         model = model.with_glossary(other.glossary) if other.glossary else model
         model = model.with_address(other.address) if other.address else model
+        model.lexicon = other.lexicon
         return model.for_direction(other.to, other.source_language) if self.languages else model
 
     def with_address(self, form: str) -> Self:
@@ -319,29 +338,37 @@ class TextTranslator(TrainedModel):
                 (text, with_source(self.tokenizer_config, target or self.to, start))
                 for text, target, start, _ in group
             )
-            sources = self._encoded([*directions], first=done + 1)
             languages = [known_language(start, self.languages) for *_, start, _ in group]
+            sources = self._encoded([*directions], languages, first=done + 1)
             sources = self._in_pivots(sources, languages, config, max_batch_tokens)
             sources = self._steered(sources, [one for *_, one in group])
             yield from in_order(self._translated(sources, config, max_batch_tokens, on_batch, done))
             done += len(group)
 
-    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
-        """Encode texts with their target languages. first: number of the first text."""
-        languages = {
+    def _encoded(
+        self, texts: Sequence[tuple[str, str]], languages: Sequence[str], *, first: int
+    ) -> list[EncodedText]:
+        """Encode texts with their target languages.
+
+        languages: of the texts; "" if unknown. first: number of the first text.
+        """
+        targets = {
             to: check_direction(self.tokenizer_config, to or self.to)
             for to in {to for _, to in texts}
         }
         sources = []
-        for number, (text, to) in enumerate(texts, first):
-            ids = self._ids(text, languages[to]) if text.strip() else []
+        for number, ((text, to), language) in enumerate(zip(texts, languages, strict=True), first):
+            read = self._with_entries(text, language, targets[to])
+            ids = self._ids(read, targets[to]) if text.strip() else []
+            if len(ids) > self.max_source_length:  # its candidates may be what is too much
+                read, ids = text, self._ids(text, targets[to])
             if len(ids) > self.max_source_length:
                 raise InputError(
                     f"text {number} has {len(ids)} tokens",
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-            sources.append(EncodedText(text, languages[to], ids, text))
+            sources.append(EncodedText(text, targets[to], ids, read))
         return sources
 
     def _steered(
@@ -354,13 +381,17 @@ class TextTranslator(TrainedModel):
         found = []
         for source, one in zip(sources, steerings, strict=True):
             start = self.tokenizer.target_start(source.to) if one.prefix else ()
-            if one.looks and (self.inputs or source.read != source.text):
+            has_entries = OPEN in source.read
+            if one.looks and (self.inputs or (source.read != source.text and not has_entries)):
                 through = (
                     "several inputs" if self.inputs else "a direction through a third language"
                 )
                 raise InputError(f"a look with {through}", "a model that reads the text itself")
             prefix = TargetPrefix.of(one.prefix, self.tokenizer, start)
-            found.append(source._replace(prefix=prefix, looks=one.looks))
+            looks = one.looks
+            if has_entries:
+                looks = tuple(look.moved(source.text, source.read) for look in looks)
+            found.append(source._replace(prefix=prefix, looks=looks))
         return found
 
     def alternatives(
@@ -372,7 +403,7 @@ class TextTranslator(TrainedModel):
         """
         if not 1 <= count <= MOST:
             raise InputError(f"{count} alternatives", f"1 to {MOST}")
-        sources = self._encoded([(text, to)], first=1)
+        sources = self._encoded([(text, to)], [self.source_language], first=1)
         if not sources[0].ids:
             return []
         given = steering._replace(prefix=f"{steering.prefix.rstrip()} ".lstrip())
@@ -389,6 +420,15 @@ class TextTranslator(TrainedModel):
     def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
         """Return continuations by the most probable first tokens, for a list of `count` words."""
         raise NotImplementedError
+
+    def _with_entries(self, text: str, language: str, to: str) -> str:
+        """Return a text with the candidates of its rare words, where the model has a lexicon."""
+        if self.lexicon is None:
+            return text
+        if self.languages:
+            to = to.rpartition(TO)[2]
+            language = language or self.lexicon.language(text, to, self.languages)
+        return self.lexicon.read(text, f"{language}-{to}")
 
     def _in_pivots(
         self,
@@ -416,7 +456,8 @@ class TextTranslator(TrainedModel):
             )
             read = [each.hypotheses[0].text for each in found]
             targets = [sources[n].to for n in numbers]
-            again = self._encoded([*zip(read, targets, strict=True)], first=1)
+            between_texts = [*zip(read, targets, strict=True)]
+            again = self._encoded(between_texts, [language] * len(read), first=1)
             for n, each in zip(numbers, again, strict=True):
                 sources[n] = each._replace(text=sources[n].text)
         return sources
