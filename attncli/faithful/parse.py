@@ -249,13 +249,13 @@ def _is_space(character: str) -> bool:
 
 HEAD = re.compile(
     r"\{\s*[\w-]+\s*,\s*(?:plural|select|selectordinal|(choice))\s*,(?:\s*offset:\d+)?"
-    r"|(\{\{[A-Z]+:[^|{}\n]*\|)"  # of MediaWiki
+    r"|(\{\{[A-Z]+:[^|{}\n]*(?=\|))"  # of MediaWiki
 )
 BRANCH = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
 LIMIT = re.compile(r"\|?\s*-?[\d.∞]+\s*[#<≤]")  # of a branch of a choice, which ends at | or }
-WIKI_LIMIT = re.compile(r"(?:(?<=\|)(?!\})|\|)(?:\d+=)?")
+WIKI_LIMIT = re.compile(r"\|(?:\d+=)?")
 END, WIKI_END = re.compile(r"\s*\}"), re.compile(r"\}\}")
-BRACE = re.compile(r"[{}|](?![^\[\]]*\]\])")  # outside of [[links|of wikis]]
+BRACE = re.compile(r"[{}|](?![^\[\]]{0,200}\]\])")  # outside of [[links|of wikis]]
 MOST = 16  # branches of a text; several messages in it multiply them
 
 
