@@ -33,6 +33,7 @@ from models.core.errors import ConfigurationError
 from models.search.repeats import repetition
 from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
+from models.text.lexicon import LexiconEntry
 
 if TYPE_CHECKING:
     from attncli.align.pairs import Aligner
@@ -85,6 +86,11 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         if options.glossary:
             terms = tuple(Term(*term) for term in options.glossary)
             translator = translator.with_glossary(Glossary(terms))
+        if options.lexicon:
+            entries = [
+                ("", LexiconEntry(form, 0, (candidate,))) for form, candidate in options.lexicon
+            ]
+            translator = translator.with_lexicon(entries)
         languages = None
         if recognises:
             # imported here because other translations then start faster

@@ -21,6 +21,7 @@ from models.engines.trained import TrainedModel
 from models.search.batching import in_order, length_batches, windows
 from models.search.hypotheses import Finished, beam_width
 from models.text.languages import (
+    TO,
     Glossary,
     check_direction,
     is_zero_shot,
@@ -28,6 +29,7 @@ from models.text.languages import (
     pivot,
     with_source,
 )
+from models.text.lexicon import OPEN, Lexicon, LexiconEntry
 from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class TextTranslator(TrainedModel):
     inputs: tuple[str, ...] = ()  # columns of a row, for a model of several inputs
     source_language = ""  # of the texts, if it is known
     address = ""  # form of address in the outputs; see `with_address`
+    lexicon: Lexicon | None = None  # translations of rare words, which the model reads
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
     config: ModelConfig
@@ -100,6 +103,21 @@ class TextTranslator(TrainedModel):
         other.glossary = glossary
         return other
 
+    def with_lexicon(self, entries: Sequence[tuple[str, LexiconEntry]]) -> Self:
+        """Return this model with further entries of its lexicon, as (direction, entry).
+
+        Raises ConfigurationError for a model that has not learned to read a lexicon.
+        """
+        if self.tokenizer.source.piece_to_id(OPEN) == UNKNOWN:
+            raise ConfigurationError(
+                "a lexicon for a model that has not learned to read one",
+                "a model that has, such as everyday, or one of `attn train --lexicon`",
+                "use --glossary, whose terms the search forces into the output",
+            )
+        other = copy.copy(self)
+        other.lexicon = (self.lexicon or Lexicon()).with_entries(entries)
+        return other
+
     def _phrases(
         self, sources: Sequence[EncodedText], config: SearchConfig
     ) -> list[list[tuple[int, ...]]]:
@@ -142,6 +160,7 @@ class TextTranslator(TrainedModel):
         model = self.with_search(other.search)
         model = model.with_glossary(other.glossary) if other.glossary else model
         model = model.with_address(other.address) if other.address else model
+        model.lexicon = other.lexicon
         return model.for_direction(other.to, other.source_language) if self.languages else model
 
     def with_address(self, form: str) -> Self:
@@ -295,29 +314,46 @@ class TextTranslator(TrainedModel):
                 (text, with_source(self.tokenizer_config, target or self.to, start))
                 for text, target, start in group
             )
-            sources = self._encoded([*directions], first=done + 1)
             languages = [known_language(start, self.languages) for *_, start in group]
+            sources = self._encoded([*directions], languages, first=done + 1)
             sources = self._in_pivots(sources, languages, config, max_batch_tokens)
             yield from in_order(self._translated(sources, config, max_batch_tokens, on_batch, done))
             done += len(group)
 
-    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
-        """Encode texts with their target languages. first: number of the first text."""
-        languages = {
+    def _encoded(
+        self, texts: Sequence[tuple[str, str]], languages: Sequence[str], *, first: int
+    ) -> list[EncodedText]:
+        """Encode texts with their target languages.
+
+        languages: of the texts; "" if unknown. first: number of the first text.
+        """
+        targets = {
             to: check_direction(self.tokenizer_config, to or self.to)
             for to in {to for _, to in texts}
         }
         sources = []
-        for number, (text, to) in enumerate(texts, first):
-            ids = self._ids(text, languages[to]) if text.strip() else []
+        for number, ((text, to), language) in enumerate(zip(texts, languages, strict=True), first):
+            read = self._with_entries(text, language, targets[to])
+            ids = self._ids(read, targets[to]) if text.strip() else []
+            if len(ids) > self.max_source_length:  # its candidates may be what is too much
+                read, ids = text, self._ids(text, targets[to])
             if len(ids) > self.max_source_length:
                 raise InputError(
                     f"text {number} has {len(ids)} tokens",
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-            sources.append(EncodedText(text, languages[to], ids, text))
+            sources.append(EncodedText(text, targets[to], ids, read))
         return sources
+
+    def _with_entries(self, text: str, language: str, to: str) -> str:
+        """Return a text with the candidates of its rare words, where the model has a lexicon."""
+        if self.lexicon is None:
+            return text
+        if self.languages:
+            to = to.rpartition(TO)[2]
+            language = language or self.lexicon.language(text, to, self.languages)
+        return self.lexicon.read(text, f"{language}-{to}")
 
     def _in_pivots(
         self,
@@ -345,7 +381,8 @@ class TextTranslator(TrainedModel):
             )
             read = [each.hypotheses[0].text for each in found]
             targets = [sources[n].to for n in numbers]
-            again = self._encoded([*zip(read, targets, strict=True)], first=1)
+            between_texts = [*zip(read, targets, strict=True)]
+            again = self._encoded(between_texts, [language] * len(read), first=1)
             for n, each in zip(numbers, again, strict=True):
                 sources[n] = each._replace(text=sources[n].text)
         return sources

@@ -26,6 +26,7 @@ from models.search.batching import pad
 from models.search.beam import search
 from models.search.constrained import constrained_search, with_phrases
 from models.search.hypotheses import Backend, Finished, length_limit
+from models.text.lexicon import Lexicon
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -154,6 +155,7 @@ class Translator(TorchModel, TorchSearch):
         super().__init__(bundle, device)
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
         self.statistical, self.prepare = bundle.statistical, bundle.prepare
+        self.lexicon = Lexicon(bundle.lexicon) if bundle.lexicon else None
 
     def in_torch(self) -> tuple[Translator, ...]:
         """Return this model."""
@@ -250,9 +252,11 @@ class EnsembleTranslator(TorchSearch):
         """Return the characters of a text that the first model has no token for."""
         return self.members[0].unknown_characters(text)
 
-    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
+    def _encoded(
+        self, texts: Sequence[tuple[str, str]], languages: Sequence[str], *, first: int
+    ) -> list[EncodedText]:
         """Encode texts with the vocabulary of the first model; each model checks the lengths."""
-        return [member._encoded(texts, first=first) for member in self.members][0]
+        return [member._encoded(texts, languages, first=first) for member in self.members][0]
 
     def memory(self, sources: Sequence[EncodedText]) -> Memories:
         """Return the memory of texts in each model, encoded with its source vocabulary."""
