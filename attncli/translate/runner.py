@@ -15,7 +15,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from attncli.data.tables import as_rows
+from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine, text_line
+from attncli.faithful.steer import alternatives, steered
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.settings import HardAttention
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from attncli.task.panels import AlignedPair
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
+    from models.search.alternatives import Alternative
 
 RecogniseLines = Callable[[Sequence[Line]], list[str]]  # the language of each line of a chunk
 
@@ -120,6 +123,13 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         lines = [Line(number, text) for number, text in enumerate(texts, 1)]
         [found] = self._translated([lines], False)
         return found
+
+    def alternatives(self, line: Line, count: int) -> list[Alternative]:
+        """Return the words that the translation of a line can go on with, behind its prefix.
+
+        Raises ModelError for a line that cannot be steered.
+        """
+        return alternatives(steered(Plan.of(line, self.model, self.options.plan)), count)
 
     def _translated(
         self, chunks: Iterable[Sequence[Line]], weights: bool
