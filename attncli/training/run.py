@@ -27,6 +27,7 @@ from models.networks.bundle import Bundle, build, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import pretrained_encoder
 from models.storage.digests import read_part
+from models.storage.lexicon import read_lexicon_bytes
 from models.storage.settings import REPLAY, read_settings
 from models.storage.statistical import StatisticalTables, read_statistical
 
@@ -39,6 +40,7 @@ class KeptParts(NamedTuple):
     settings: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
     replay: bytes = b""
+    lexicon: bytes = b""
 
 
 class Run(NamedTuple):
@@ -62,7 +64,7 @@ class Run(NamedTuple):
         """Return a model with the tokenizer, the settings and the kept parts of the run."""
         config, data, kept = self.config, self.data, self.kept
         search = SearchConfig(**vars(config.search))
-        tables = (search, kept.settings, kept.statistical, data.prepare, kept.replay)
+        tables = (search, kept.settings, kept.statistical, data.prepare, kept.replay, kept.lexicon)
         return Bundle(model, data.tokenizer, config.tokenizer, *tables)
 
 
@@ -119,7 +121,8 @@ def kept_parts(start_from: str) -> KeptParts:
     folder = Path(start_from)
     stored = read_settings(folder).get("alignment", {})
     settings = from_dict(AlignConfig, stored, where="alignment")
-    return KeptParts(settings, read_statistical(folder), read_part(folder, REPLAY))
+    tables = (read_statistical(folder), read_part(folder, REPLAY), read_lexicon_bytes(folder))
+    return KeptParts(settings, *tables)
 
 
 def completed(config: RunConfig, data: Data) -> RunConfig:
