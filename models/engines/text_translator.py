@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+USUAL_BEAM = 5  # for which batches may have MAX_BATCH_TOKENS
 WINDOW = 2000  # texts that are read ahead and batched by length
 
 
@@ -76,6 +77,10 @@ class TextTranslator(TrainedModel):
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
         """Return the best `config.nbest` outputs of each source, best first."""
         raise NotImplementedError
+
+    def _most_tokens(self, config: SearchConfig) -> int:
+        """Return the most source tokens of a batch, fewer for a wider beam."""
+        return max(1, MAX_BATCH_TOKENS * USUAL_BEAM // beam_width(config))
 
     def in_torch(self) -> tuple[Any, ...]:
         """Return this model, or the members of this ensemble, as a Translator: with attention."""
@@ -366,7 +371,8 @@ class TextTranslator(TrainedModel):
         for index in empty:
             yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
         done, lengths = before + len(empty), [len(source.ids) for source in sources]
-        batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
+        most = min(max_batch_tokens, self._most_tokens(config))
+        batches = length_batches(lengths, max_tokens=most, longest_first=True)
         for batch in batches:
             found = self._lists(self._search, [sources[index] for index in batch], config)
             done += len(found)
