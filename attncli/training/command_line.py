@@ -97,7 +97,8 @@ def _fitted(preset: str, values: Values, assignments: Sequence[str], *, is_train
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
     with suppress(ModelError):
         config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
-        return new_weights(measured(config.data.texts()), config.train, given)
+        found, several = measured(config.data.texts()), bool(getattr(config.data, "corpora", ()))
+        return new_weights(found, config.train, given, has_corpora=several)
     return {}
 
 

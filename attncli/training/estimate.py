@@ -110,7 +110,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
             seconds=seconds,
             scoring=timed_scoring(state, data, config),
             preparation=preparation,
-            comparison=decoding * (4 * min(tested, MEASURED) + 2 * replay),  # see retention
+            comparison=decoding * (4 * min(tested, MEASURED) + 4 * replay),  # see retention
         )
 
 

@@ -18,6 +18,7 @@ MOST, LEAST = 10, 3  # passes over the data
 COUNTED = PASSES // LEAST  # examples to count; more do not change the settings
 # of another stage of training (hard attention, rewards, unfreezing)
 STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attention.")
+RATES = frozenset({"train.lr", "train.self_critical_lr"})
 # new weights
 BATCHES = 25  # of a pass, at least, until they are SMALLEST
 SMALLEST = 256  # positions of a batch
@@ -33,10 +34,10 @@ def fine_tuning(examples: int, rate: float, given: Collection[str], *, has_repla
 
     A low rate that falls linearly and few updates keep what the model knew; with a replay set
     their number is always the same. rate: its peak, of the kind of input. given: names of the
-    settings that the user set. There are none for another stage of training, to which the settings
-    of the model's own training apply.
+    settings that the user set. There are none for another stage of training whose rate is given:
+    the settings of the model's own training apply to it.
     """
-    if any(name.startswith(STAGES) for name in given):
+    if RATES.intersection(given) and any(name.startswith(STAGES) for name in given):
         return {}
     is_bounded = has_replay and "train.epochs" not in given
     passes = max(LEAST, min(MOST, PASSES // max(1, examples)))
@@ -77,13 +78,16 @@ def measured(texts: Iterable[tuple[str, str]]) -> Measured:
     return Measured(positions, count > 20 * several, len(words))
 
 
-def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> Tables:
+def new_weights(
+    found: Measured, usual: TrainConfig, given: Collection[str], *, has_corpora: bool = False
+) -> Tables:
     """Return the defaults of [train] and [tokenizer] of little data; none of enough data.
 
     With the recipe of the preset a few hundred pairs are a few updates, all in the warm-up.
     usual: the recipe of the preset. given: names of the settings that the user set. A number of
     updates that the user sets is one of batches as usual. The rate is that of the preset times the
-    cube root of the share that a batch is of the usual one.
+    cube root of the share that a batch is of the usual one. has_corpora: languages share a
+    vocabulary.
     """
     batch = max(SMALLEST, math.ceil(found.positions / BATCHES))
     if not found.positions or batch >= usual.batch_tokens or usual.steps or "train.steps" in given:
@@ -97,7 +101,7 @@ def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> 
         "evaluate_every": INTERVAL,
         "epochs": math.ceil(UPDATES / batches),
     }
-    if not found.is_of_words or "train.subword_sampling" in given:
+    if not found.is_of_words or has_corpora or "train.subword_sampling" in given:
         return {"train": train}
     target = "word" if found.words <= CLOSED else "char"
     return {"train": train, "tokenizer": {"joint": False, "kind": "char", "target_kind": target}}
