@@ -223,6 +223,10 @@ class AboutSettings:
     languages: tuple[str, ...] = option((), "its languages, separated by commas")
     licence: str = option("", "its licence")
     score: str = option("", "a score with its test set")
+    knows: str = option("", "of speech: what a model of few words knows, for a message")
+    surprise: float = option(
+        0.0, "of speech: -log p in nats per token above which it is none of these words (0: never)"
+    )
 
 
 @dataclass(frozen=True)
@@ -256,7 +260,7 @@ def pack(
     """
     given = overridden(PackTables(), set or []).about
     languages = tuple(name.strip() for name in given.languages)
-    about = About(given.summary, languages, given.licence, given.score)
+    about = About(**{**vars(given), "languages": languages})
     packed = packages.pack(model, target, Packing(precision, share, card, about))
     console.say(f"wrote {packed.path}: weights {size(packed.before)} to {size(packed.after)}")
 
