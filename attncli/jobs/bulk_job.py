@@ -19,6 +19,7 @@ from typing import Any
 import typer
 
 from attncli.data.lines import CHUNK_LINES
+from attncli.data.memory import read_memory
 from attncli.data.tables import read_glossary
 from attncli.jobs.loading import as_folders, readable
 from attncli.options.help_page import HelpPage
@@ -146,6 +147,9 @@ def read_job(words: Sequence[str]) -> BulkJob:
         )
     if settings.get("glossary"):  # workers need no file
         settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
+    if settings.get("memory"):
+        languages = settings.get("source", ""), settings.get("to", "")
+        settings["memory"] = [list(pair) for pair in read_memory(settings["memory"], *languages)]
     if reverse := settings.get("reverse_model"):
         settings["reverse_model"] = _folder(reverse, shipped)
     if "threads" not in given:
