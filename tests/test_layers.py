@@ -35,6 +35,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.scoring",
     "attncli.render",
     "attncli.training",
+    "attncli.loggers",
     "attncli.options",
     "attncli.jobs",
     "attncli.tasks",  # the folder of each task

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import NamedTuple
 
 import torch
@@ -16,10 +15,9 @@ from attncli.training.fitting import SHORT
 from attncli.training.folder import RunFolder
 from attncli.training.initial import load_initial_weights, load_vectors
 from attncli.training.interfaces import Started
-from attncli.training.log import Log
+from attncli.training.log import Log, LoggedRun, open_listeners
 from attncli.training.precision import DTYPES
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.settings.loggers import LOGGERS, LoggedRun
 from attncli.training.sources import TrainingSource, source_of_run, training_source
 from attncli.training.state import State, restore
 from attncli.version import __version__
@@ -83,8 +81,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     counters = state.counters
     dtype = DTYPES[config.train.precision]
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
-    loggers = [resolve_name(LOGGERS[name])(logged) for name in dict.fromkeys(config.train.loggers)]
-    log = Log(folder.log, counters.log_bytes, loggers)
+    log = Log(folder.log, counters.log_bytes, open_listeners(config.train.loggers, logged))
     kept = kept_parts(config.start_from)
     return Run(
         folder, config, data, state=state, dtype=dtype, log=log, kept=kept, metric_is_auto=is_auto
