@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.commands import train_options as options
+from attncli.commands.train_advice import start_advice
 from attncli.commands.train_run import (
     Display,
     follow,
@@ -133,6 +134,9 @@ def train(
         return
     kind, languages = training_source(config.model.family), config.tokenizer.languages
     folder = output or own or default_folder(kind, config.data, languages, config.preset)
+    if not preset and not RunFolder(folder).has_begun:
+        advice = start_advice(config, context.meta[options.ARGUMENTS])
+        console.say(advice) if advice else None
     event = train_shown(config, folder, where, rank)
     if not isinstance(event, AlreadyFinished):
         own_memory = _write_memory(config, folder)

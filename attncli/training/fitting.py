@@ -101,22 +101,27 @@ def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> 
     """Return the defaults of [train] and [tokenizer] of little data; none of enough data.
 
     With the recipe of the preset a few hundred pairs are a few updates, all in the warm-up.
-    usual: the recipe of the preset. given: names of the settings that the user set; a number of
-    updates takes the place of that of passes. The rate is that of the preset times the cube root of
-    the share that a batch is of the usual one.
+    usual: the recipe of the preset. given: names of the settings that the user set. A number of
+    updates that the user sets is one of batches as usual, over which the rate falls. Otherwise it
+    is that of the preset times the cube root of the share that a batch is of the usual one.
     """
     batch = max(SMALLEST, math.ceil(found.positions / BATCHES))
     if not found.positions or batch >= usual.batch_tokens or usual.steps:
         return {}
     batches = math.ceil(found.positions / batch)  # of a pass
-    train = {
-        "batch_tokens": batch,
-        "lr": float(f"{usual.lr * (batch / usual.batch_tokens) ** (1 / 3):.2g}"),
-        "schedule": "linear",
-        "warmup": min(usual.warmup, max(INTERVAL, 4 * batches)),
-        "evaluate_every": INTERVAL,
-        "epochs": 0 if "train.steps" in given else math.ceil(UPDATES / batches),
-    }
+    counted = {"schedule": "linear", "evaluate_every": INTERVAL, "epochs": 0}
+    train = (
+        counted
+        if "train.steps" in given
+        else {
+            "batch_tokens": batch,
+            "lr": float(f"{usual.lr * (batch / usual.batch_tokens) ** (1 / 3):.2g}"),
+            "schedule": "linear",
+            "warmup": min(usual.warmup, max(INTERVAL, 4 * batches)),
+            "evaluate_every": INTERVAL,
+            "epochs": math.ceil(UPDATES / batches),
+        }
+    )
     if not found.is_of_words or "train.subword_sampling" in given:
         return {"train": train}
     target = "word" if found.words <= CLOSED else "char"

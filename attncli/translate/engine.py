@@ -119,6 +119,7 @@ def open_text_model(model: Path | None, options: TranslateOptions) -> TextTransl
     """Read a text model, by CTranslate2 where it can; see `without_torch`."""
     path = chosen_model(model, "translate")
     settings = read_settings(path)
+    loading.say_sense(path, settings, options)
     fast = without_torch(path, options, settings)
     if fast is None:
         return loading.load("translate", path, options)

@@ -103,7 +103,11 @@ def test_a_glossary_is_a_text_a_list_or_an_object(url: str) -> None:
 
 
 def test_a_memory_gives_its_lines_as_they_are(url: str) -> None:
-    given = {"q": ["The box has 45 screws.", "A dog."], "source": "en", "target": "de"}
+    given: dict[str, Any] = {
+        "q": ["The box has 45 screws.", "A dog."],
+        "source": "en",
+        "target": "de",
+    }
     forms: tuple[Any, ...] = (
         "The box has 12 screws.\tDie Kiste hat 12 Schrauben!\n",
         {"The box has 12 screws.": "Die Kiste hat 12 Schrauben!", "a": "b", "A": "c"},

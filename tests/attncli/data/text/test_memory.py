@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import attncli
 from attncli.data.memory import EXACT, NUMBERS, Memory, read_memory
-from attncli.faithful.result import Line
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs.bulk_job import read_job
 from models.core.errors import InputError
 from tests.attncli.command_line import Attn
@@ -53,14 +55,20 @@ def test_nothing_is_filled_in_where_the_place_is_uncertain(
     assert memory.find(wanted) == ("", "")
 
 
+def answered(line: Line) -> TranslatedLine:
+    found = Memory([(line.text, line.text.upper())]).result(line)
+    assert found
+    return found
+
+
 def test_chunks_keep_their_lines_and_the_last_translation_counts() -> None:
     memory = Memory([("a", "x"), ("b", "y"), ("a", "z")])
     asked: list[str] = []
 
-    def translate(chunks):  # type: ignore[no-untyped-def]
+    def translate(chunks: Iterable[Sequence[Line]]) -> Iterator[list[TranslatedLine]]:
         for chunk in chunks:
             asked.extend(line.text for line in chunk)
-            yield [Memory([(line.text, line.text.upper())]).result(line) for line in chunk]
+            yield [answered(line) for line in chunk]
 
     chunks = [
         [Line(n, text) for n, text in enumerate(part, 1)]
@@ -101,7 +109,7 @@ def test_every_door_gives_what_is_in_the_memory(tmp_path: Path, attn: Attn) -> N
     assert found[0] == "Die Kiste hat 45 Schrauben!" and found[2] == "ein Dackel"
     plain = attn("translate", "-m", "grammar-en-de", "-i", lines).out.splitlines()
     assert found[1] == plain[1]
-    model = attncli.load("grammar-en-de")
+    model: Any = attncli.load("grammar-en-de")
     for memory in (dict(PAIRS), PAIRS, table):
         results = model.translate(texts, memory=memory)
         assert [one.text for one in results] == found
