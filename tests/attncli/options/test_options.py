@@ -94,6 +94,7 @@ def page(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> Page:
 def test_a_page_fits_and_shows_no_type_of_python(name: str, page: Page) -> None:
     shown = page(name)
     assert not re.search(r"<(int|float|str|path|list\[)|x>=|<=x", shown)
+    assert not re.search(r"\.\.\.\]\.\.\.|\.\.\. \w+\.\.\.", shown)
     rows = shown.splitlines()
     assert sum(row.startswith("  -") for row in rows) <= MOST_OPTIONS and len(rows) <= MOST_LINES
     before, _, example = shown.partition("Example:")
