@@ -42,6 +42,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.interface",
     "attncli.serve",
     "attncli.commands",
+    "attncli.processes",
     "attncli.shell",
 ]
 RANKS = {room: rank for rank, room in enumerate(ROOMS)}

@@ -27,6 +27,7 @@ from models.core.use_config import AlignConfig, SearchConfig
 from models.networks.bundle import Bundle, build, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import pretrained_encoder
+from models.storage.lexicon import read_lexicon_bytes
 from models.storage.presets import PRESETS
 from models.storage.replay import read_replay_bytes
 from models.storage.settings import read_settings
@@ -41,6 +42,7 @@ class KeptParts(NamedTuple):
     settings: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
     replay: bytes = b""
+    lexicon: bytes = b""
 
 
 class Run(NamedTuple):
@@ -64,7 +66,7 @@ class Run(NamedTuple):
         """Return a model with the tokenizer, the settings and the kept parts of the run."""
         config, data, kept = self.config, self.data, self.kept
         search = SearchConfig(**vars(config.search))
-        tables = (search, kept.settings, kept.statistical, data.prepare, kept.replay)
+        tables = (search, kept.settings, kept.statistical, data.prepare, kept.replay, kept.lexicon)
         return Bundle(model, data.tokenizer, config.tokenizer, *tables)
 
 
@@ -121,7 +123,8 @@ def kept_parts(start_from: str) -> KeptParts:
     folder = Path(start_from)
     stored = read_settings(folder).get("alignment", {})
     settings = from_dict(AlignConfig, stored, where="alignment")
-    return KeptParts(settings, read_statistical(folder), read_replay_bytes(folder))
+    tables = (read_statistical(folder), read_replay_bytes(folder), read_lexicon_bytes(folder))
+    return KeptParts(settings, *tables)
 
 
 def completed(config: RunConfig, data: Data) -> RunConfig:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
 import typer
 
@@ -41,6 +41,13 @@ KeepTags = Annotated[
 GlossaryFile = Annotated[
     Path | None,
     typer.Option(help="Terms that outputs must contain; a line: source term, tab, target term."),
+]
+LexiconFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Translations of words that the model reads and inflects; a line: word, tab, "
+        "translation. --glossary forces its terms as they are."
+    ),
 ]
 MemoryFile = Annotated[
     Path | None,
@@ -92,6 +99,7 @@ def translate(
     keep_tags: KeepTags = False,
     strict: Strict = False,
     glossary: GlossaryFile = None,
+    lexicon: LexiconFile = None,
     memory: MemoryFile = None,
     address: Address = None,
     align: Align = False,
@@ -116,10 +124,12 @@ def translate(
       attn translate -m runs/multi --to fr < test.en > test.fr
       attn translate --to de -i film.srt -o film.de.srt
     """
-    options = TranslateOptions.of_command(locals(), glossary=(), memory=(), messages=console)
+    none: Any = {"glossary": (), "lexicon": (), "memory": ()}
+    options = TranslateOptions.of_command(locals(), **none, messages=console)
     check_output(output, input)
     shared.check_texts(text or [])
     terms = read_glossary(glossary).terms if glossary else ()
+    entries = read_glossary(lexicon).terms if lexicon else ()
     known = read_memory(memory, "" if source == AUTO else source, to) if memory else ()
     drawing = line_streams.check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
     line_streams.check_shown(show, format)
@@ -146,8 +156,15 @@ def translate(
         documents.refuse_given(
             unfit, "is for lines of text; a document has one output, in its own format"
         )
-    options = replace(options, document=choice is not None, links=align, heads=drawing.heads)
-    options = replace(options, glossary=terms, memory=known)
+    options = replace(
+        options,
+        document=choice is not None,
+        glossary=terms,
+        lexicon=entries,
+        memory=known,
+        links=align,
+        heads=drawing.heads,
+    )
     with line_streams.open_source(text, input) as stream:
         document = documents.read_input(stream, choice, input, into) if choice else None
         runner = TranslateRunner.open(model, options)

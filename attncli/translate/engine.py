@@ -93,6 +93,7 @@ class TranslateOptions(Options):
     document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
     glossary: Sequence[Sequence[str]] = ()  # terms: source and target
     memory: Sequence[Sequence[str]] = ()  # pairs that come back as given; see memory.py
+    lexicon: Sequence[Sequence[str]] = ()  # further entries: form, translation
     ordered: bool = False  # rows have the order of the model's inputs, and no header
     links: bool = False  # rows have the links of each output
     heads: bool = False  # alignments have the weights of every head

@@ -15,6 +15,12 @@ AnnexRow = dict[str, dict[str, str]]  # places, as module:name, by table and nam
 ANNEXES: dict[str, AnnexRow] = {
     "serve": {"command": {"serve": "attncli.commands.serve:serve"}},
     "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
+    "processes": {
+        "world": {
+            "several": "attncli.processes.command:open_several",
+            "launch": "attncli.processes.command:launch",
+        }
+    },
     "loggers": {
         "logger": {
             "tensorboard": "attncli.loggers.trackers:TensorBoardLogger",
