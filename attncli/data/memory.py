@@ -1,6 +1,6 @@
 """Translation memory: lines whose translations people gave; they come back as given.
 
-memory = Memory(read_memory(Path("pairs.tsv")), "en", "de")
+memory = TranslationMemory(read_memory(Path("pairs.tsv")), "en", "de")
 memory.find("The box has 12 screws.")    # the translation, and how it was found
 
 A line is found by its text, spaces aside. A line that differs from a source in numbers alone has
@@ -33,7 +33,7 @@ Pairs = Iterable[Sequence[str]]  # source and translation
 TranslateChunks = Callable[[Iterable[Sequence[Line]]], Iterator[list[TranslatedLine]]]
 
 
-class Memory:
+class TranslationMemory:
     """Sources with their translations; of several translations of a source, the last counts."""
 
     def __init__(self, pairs: Pairs, source: str = "", to: str = "") -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from attncli.data.memory import Memory, TranslateChunks
+from attncli.data.memory import TranslateChunks, TranslationMemory
 from attncli.data.tables import as_rows
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine, text_line
@@ -149,7 +149,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             on_batch=self.on_batch,
         )
         if options.memory:
-            memory = Memory(options.memory, self.model.source_language, self.model.to)
+            memory = TranslationMemory(options.memory, self.model.source_language, self.model.to)
             translated = partial(memory.first, translate=translated)
         found = translated(chunks) if options.verbatim else by_line(chunks, translated)
         if weights:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import attncli
-from attncli.data.memory import EXACT, NUMBERS, Memory, read_memory
+from attncli.data.memory import EXACT, NUMBERS, TranslationMemory, read_memory
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs.bulk_job import read_job
 from models.core.errors import InputError
@@ -28,12 +28,12 @@ TMX = """<?xml version="1.0"?><tmx version="1.4"><header srclang="en-GB"/><body>
 def test_numbers_are_filled_in_as_the_language_writes_them(seed: int) -> None:
     rng = random.Random(seed)
     one, other, cents = rng.randint(2, 999_999), rng.randint(2, 999_999), rng.randint(10, 99)
-    memory = Memory(
+    memory = TranslationMemory(
         [(f"{one:,} of it cost {one + 1:,}.25", f"{one + 1:,}.25 kosten {one:,}")], "en", "en"
     )
     text = f"{other:,} of it cost {other + 7:,}.{cents}"
     assert memory.find(text) == (f"{other + 7:,}.{cents} kosten {other:,}", NUMBERS)
-    german = Memory([(f"about {one:,}", f"etwa {one:,}".replace(",", "."))], "en", "de")
+    german = TranslationMemory([(f"about {one:,}", f"etwa {one:,}".replace(",", "."))], "en", "de")
     assert german.find(f"about {other:,}")[0] == f"etwa {other:,}".replace(",", ".")
 
 
@@ -50,19 +50,19 @@ def test_numbers_are_filled_in_as_the_language_writes_them(seed: int) -> None:
 def test_nothing_is_filled_in_where_the_place_is_uncertain(
     source: str, target: str, wanted: str
 ) -> None:
-    memory = Memory([(source, target)], "en", "de")
+    memory = TranslationMemory([(source, target)], "en", "de")
     assert memory.find(source) == (target, EXACT)
     assert memory.find(wanted) == ("", "")
 
 
 def answered(line: Line) -> TranslatedLine:
-    found = Memory([(line.text, line.text.upper())]).result(line)
+    found = TranslationMemory([(line.text, line.text.upper())]).result(line)
     assert found
     return found
 
 
 def test_chunks_keep_their_lines_and_the_last_translation_counts() -> None:
-    memory = Memory([("a", "x"), ("b", "y"), ("a", "z")])
+    memory = TranslationMemory([("a", "x"), ("b", "y"), ("a", "z")])
     asked: list[str] = []
 
     def translate(chunks: Iterable[Sequence[Line]]) -> Iterator[list[TranslatedLine]]:
