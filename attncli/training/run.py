@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -25,14 +25,13 @@ from attncli.version import __version__
 from models.core.errors import ConfigurationError, InputError
 from models.core.settings import from_dict, to_dict
 from models.core.use_config import AlignConfig, SearchConfig
-from models.networks.bundle import Bundle, build, sizes_of
+from models.networks.bundle import Bundle, build, read_aligner, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import pretrained_encoder
 from models.storage.digests import read_part
 from models.storage.lexicon import read_lexicon_bytes
 from models.storage.presets import PRESETS
 from models.storage.settings import REPLAY, read_settings
-from models.storage.statistical import StatisticalTables, read_statistical
 
 NEVER = -1  # update of the last evaluation
 
@@ -41,7 +40,7 @@ class KeptParts(NamedTuple):
     """The parts of a bundle that a run takes from its initial model, other than weights."""
 
     settings: AlignConfig = AlignConfig()
-    statistical: StatisticalTables | None = None
+    statistical: Any = None  # tables of word links
     replay: bytes = b""
     lexicon: bytes = b""
 
@@ -124,7 +123,7 @@ def kept_parts(start_from: str) -> KeptParts:
     folder = Path(start_from)
     stored = read_settings(folder).get("alignment", {})
     settings = from_dict(AlignConfig, stored, where="alignment")
-    tables = (read_statistical(folder), read_part(folder, REPLAY), read_lexicon_bytes(folder))
+    tables = (read_aligner(folder), read_part(folder, REPLAY), read_lexicon_bytes(folder))
     return KeptParts(settings, *tables)
 
 
