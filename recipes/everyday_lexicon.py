@@ -47,13 +47,14 @@ from models.text.lexicon import (
 KNOWN = ("sentences", "longer", "phrases", "frames", "address")  # corpora whose words are counted
 EVIDENCE = ("sentences", "longer", "phrases", "packages", "written")  # of candidates
 MOST_RARITY = 11  # binary digits of a count from which an entry is never read
-TESTED = 200  # pairs of a form that its candidates are looked for in
-RARE = 5  # from which on a word is left to the weights, mostly
+LATER = 8  # places by which the candidates of a lemma stand behind those of a form
+TESTED = 60  # pairs of a form that its candidates are looked for in
+RARE = 7  # from which on a word is left to the weights, mostly
 MARKED = {  # corpora, and how many of their pairs are looked at
     **{"packages": 45_000, "written": 20_000, "phrases": 20_000, "sentences": 40_000},
     **{"longer": 20_000, "frames": 10_000, "templates": 5_000},
 }
-OFTEN = 0.07  # share of common words that are marked; of rare ones all are,
+OFTEN = 0.2  # share of common words that are marked; of rare ones all are,
 WRONG = 0.35  # and this share if no candidate stands in the target
 ALONE, SHUFFLED = 0.35, 0.15  # shares of words with one right candidate, and in another order
 WITH_FORM = 0.4  # share of words that stand in front of their candidates
@@ -232,10 +233,9 @@ def with_forms(table: Table) -> None:
             forms = table[direction]
             for form, lemma in lemmas.items():
                 form, lemma = (t.decode() if isinstance(t, bytes) else t for t in (form, lemma))
-                if lemma in forms and form not in forms and WORD.fullmatch(form) and form != lemma:
-                    forms[form] = {
-                        candidate: place + 8 for candidate, place in forms[lemma].items()
-                    }
+                if lemma in forms and WORD.fullmatch(form) and form != lemma:
+                    of_lemma = {one: place + LATER for one, place in forms[lemma].items()}
+                    forms[form] = of_lemma | forms.get(form, {})
 
 
 def stem(word: str) -> str:
@@ -295,7 +295,7 @@ def ranked(
     """Yield the entries with their best candidates, and common forms without any.
 
     Left out are common forms of several words, and forms that no corpus has and whose candidates
-    none has, too. Only compounds need the candidates of common words.
+    none has, too.
     """
     closed = {(direction, form): given for direction, form, given in closed_classes()}
     seen = {language: Counter(map(str.lower, known)) for language, known in counts.items()}
@@ -303,10 +303,8 @@ def ranked(
         source, _, target = direction.partition("-")
         for form, candidates in forms.items():
             rarity = count_of(form, counts[source]).bit_length()
-            several, has_compounds = " " in form, source == "de"
+            several = " " in form
             if (direction, form) in closed or rarity >= (RARE if several else MOST_RARITY):
-                continue
-            if not has_compounds and rarity >= RARE:
                 continue
             found = votes[direction].get(form, Counter())
             best = sorted(candidates, key=lambda one: (-found[one], candidates[one]))
@@ -316,7 +314,7 @@ def ranked(
                 yield direction, LexiconEntry(form, rarity, tuple((known or best)[:CANDIDATES]))
         for form, count in counts[source].items():
             rarity = count.bit_length()
-            if rarity >= COMMON and " " not in form and (form not in forms or source != "de"):
+            if rarity >= (MOST_RARITY if form in forms else COMMON) and " " not in form:
                 yield direction, LexiconEntry(form, rarity, ())
     for (direction, form), given in closed.items():
         yield direction, LexiconEntry(form, 0, given)
