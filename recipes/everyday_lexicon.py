@@ -25,23 +25,21 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 
 import everyday_frames
 from babel.dates import get_day_names, get_month_names
 from everyday_data import CODES, LANGUAGES, rows
 
+from attncli.translate.lexicon import small, stands_in, with_rare_words
 from models.text.lexicon import (
     CANDIDATES,
     COMMON,
     LONGEST,
     WORD,
-    FoundForm,
     Lexicon,
     LexiconEntry,
     pack,
-    with_candidates,
 )
 
 KNOWN = ("sentences", "longer", "phrases", "frames", "address")  # corpora whose words are counted
@@ -54,10 +52,6 @@ MARKED = {  # corpora, and how many of their pairs are looked at
     **{"packages": 45_000, "written": 20_000, "phrases": 20_000, "sentences": 40_000},
     **{"longer": 20_000, "frames": 10_000, "templates": 5_000},
 }
-OFTEN = 0.2  # share of common words that are marked; of rare ones all are,
-WRONG = 0.35  # and this share if no candidate stands in the target
-ALONE, SHUFFLED = 0.35, 0.15  # shares of words with one right candidate, and in another order
-WITH_FORM = 0.4  # share of words that stand in front of their candidates
 REMARKS = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|<[^>]*>|(?<!\w)/[^/]*/|\"")
 OBJECTS = re.compile(
     r"\b(?:sb|sth|smb|so|jd|jdn|jdm|jds|etw|sb's|jds|one's)\.?(?:'s)?(?:/(?:sb|sth|jdn|jdm|etw)\.?)?"
@@ -104,27 +98,6 @@ def chosen_pairs(work: Path, direction: str, rng: random.Random) -> Iterator[tup
         chosen += rng.sample(pairs, min(most, len(pairs)))
     rng.shuffle(chosen)
     yield from chosen
-
-
-def with_rare_words(
-    source: str, target: str, direction: str, lexicon: Lexicon, rng: random.Random
-) -> str:
-    """Return a source with the candidates of rare words, and of a few common ones; "" for none."""
-    words, chosen = small(target), list[FoundForm]()
-    rare = {(one.start, one.end) for one in lexicon.found(source, direction)}
-    for one in lexicon.found(source, direction, MOST_RARITY):
-        fitting = tuple(each for each in one.candidates if stands_in(each, words))
-        is_rare = (one.start, one.end) in rare
-        if rng.random() > ((1 if is_rare else OFTEN) if fitting else WRONG if is_rare else 0):
-            continue
-        candidates = one.candidates
-        if fitting and rng.random() < ALONE:
-            candidates = fitting[:1]
-        elif rng.random() < SHUFFLED:
-            candidates = tuple(rng.sample(candidates, len(candidates)))
-        exact = one.exact and rng.random() > WITH_FORM
-        chosen.append(one._replace(candidates=candidates, exact=exact))
-    return with_candidates(source, chosen) if chosen else ""
 
 
 def entries(data: Path, dictionaries: Path) -> Table:
@@ -236,27 +209,6 @@ def with_forms(table: Table) -> None:
                 if lemma in forms and WORD.fullmatch(form) and form != lemma:
                     of_lemma = {one: place + LATER for one, place in forms[lemma].items()}
                     forms[form] = of_lemma | forms.get(form, {})
-
-
-def stem(word: str) -> str:
-    """Return the part of a word in small letters that its inflected forms share, mostly."""
-    return word.lower()[: max(4, len(word) - 3)]
-
-
-@cache
-def stems(text: str) -> tuple[str, ...]:
-    """Return the stems of the words of a candidate."""
-    return tuple(map(stem, WORD.findall(text)))
-
-
-def stands_in(candidate: str, target: str) -> bool:
-    """Return True if each word of a candidate, in any inflection, stands in a target."""
-    return all(f" {one}" in target for one in stems(candidate))
-
-
-def small(text: str) -> str:
-    """Return the words of a text in small letters, each behind a space."""
-    return " " + " ".join(WORD.findall(text.lower()))
 
 
 def texts_of(work: Path, direction: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
