@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from attncli.data.grammar import generate
+from attncli.data.memory import read_memory
 from attncli.data.mixture import Mixture
 from attncli.fine_tuning import replay, retention
 from attncli.fine_tuning.retention import Tensors
@@ -231,6 +232,10 @@ def test_updates_that_do_not_help_leave_the_model_as_it_was(
     assert "the model is the initial one" in found.err
     before, after = bundle_weights(start), bundle_weights(tmp_path / "run")
     assert all(torch.equal(before[name], after[name]) for name in before)
+    memory = tmp_path / "run" / "memory.tsv"
+    assert f"--memory {memory}" in found.err
+    pairs = zip(*(path.read_text("utf-8").splitlines() for path in own), strict=True)
+    assert dict(read_memory(memory)) == dict(pairs)
 
 
 def test_one_language_or_a_model_without_a_replay_set_is_refused(
