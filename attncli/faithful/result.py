@@ -19,6 +19,7 @@ class Line(NamedTuple):
     text: str
     ending: str = "\n"  # or "\r\n"; a last line without an ending gets "\n"
     fault: str = ""  # why the text cannot be processed; it is then only shown
+    dollars: bool = False  # True if $2 is a placeholder, as in other texts of the document
 
 
 def text_line(number: int, text: str) -> Line:
