@@ -28,8 +28,8 @@ from attncli.training.interfaces import (
 )
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.world import ALONE, World
-from models.core.annexes import find_part
-from models.core.errors import ModelError, exhausted, is_exhausted
+from models.core.annexes import find_part, need_part
+from models.core.errors import exhausted, is_exhausted
 
 EVERY = 0.2  # seconds between two updates of the bar
 RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
@@ -192,7 +192,7 @@ def compared(event: Compared) -> None:
     if event.replay:
         before, after = (described(value, "bleu") for value in event.replay)
         console.say(f"old knowledge: before {before}, after {after}")
-    if event.share < 1:
+    if event.replay and event.step:
         console.say(f"kept: {event.share:.0%} of what was learned, to keep the old knowledge")
     if event.dev and not event.step:
         console.warn("no update was better on the dev set, so the model is the initial one")
@@ -214,7 +214,11 @@ def train_shown(
     """Train with progress and return the last event; exit if the run is interrupted."""
     from attncli.jobs import train as job  # imports torch
 
-    event = None
+    event, train = None, config.train
+    if config.start_from:
+        name, length = Path(config.start_from).name, counted(train.epochs, "epoch")
+        length = counted(train.steps, "update") if train.steps else length
+        console.say(f"from {name}: lr {train.lr:g}, schedule {train.schedule}, {length}")
     with world, stoppable(config.train, folder) as (stop, display):
         for event in job.train(
             config,
@@ -300,12 +304,12 @@ def open_world(processes: int, options: Options, *, dry_run: bool) -> World:
 
     processes: number given on the command line. It is the size of the world once they are launched.
     """
-    if several := find_part("world", "several"):
-        found: World = several(processes, options, dry_run=dry_run)
-        return found
-    if processes > 1:
-        raise ModelError(f"--processes {processes}", "1: this attn trains in one process")
-    return ALONE
+    several = find_part("world", "several")
+    if several is None and processes == 1:
+        return ALONE
+    several = need_part("world", "several", f"--processes {processes}")
+    found: World = several(processes, options, dry_run=dry_run)
+    return found
 
 
 def launch(processes: int, arguments: Sequence[str]) -> int:

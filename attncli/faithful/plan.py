@@ -34,6 +34,7 @@ from attncli.faithful.stand_ins import Edit, StandIns, marked, readable
 from models.core.limits import LINE_TAGS
 from models.core.types import EMPTY, Hypothesis, Translation
 from models.core.use_config import VERBATIM, PrepareConfig
+from models.search.prefix import Steering
 from models.text.normalise import APOSTROPHE_SIGNS as APOSTROPHES
 from models.text.normalise import (
     PLAIN_SIGNS,
@@ -86,6 +87,7 @@ class Plan:
     copied: bool = False  # the line is its own output
     foreign: bool = False  # copied, because the model has no token for any of its letters
     in_target: bool = False  # copied, because it is in the target language
+    steering: tuple[Steering, ...] = ()  # of each piece, if the line is steered
 
     @classmethod
     def of(
@@ -381,7 +383,7 @@ class Plan:
 
         A lost part is translated around, a loop in halves, and lost numbers become parts.
         """
-        if not result.checks or self.options.verbatim or not self.form.parts:
+        if not result.checks or self.options.verbatim or not self.form.parts or self.steering:
             return None
         if self.tagged and self.model.reserved and AMOUNTS & {one.name for one in result.checks}:
             return self._with_amounts(self.tagged)

@@ -19,6 +19,8 @@ class Line(NamedTuple):
     text: str
     ending: str = "\n"  # or "\r\n"; a last line without an ending gets "\n"
     fault: str = ""  # why the text cannot be processed; it is then only shown
+    prefix: str = ""  # text that its outputs begin with
+    looks: tuple[str, ...] = ()  # where they look; see attncli.faithful.steer
     dollars: bool = False  # True if $2 is a placeholder, as in other texts of the document
 
 
@@ -41,6 +43,7 @@ class TranslatedLine(NamedTuple):
     stand_ins: tuple[tuple[tuple[str, str, str], ...], ...] = ()
     foreign: bool = False  # copied, because the model has no token for any of its letters
     in_target: bool = False  # copied, because it is in the target language
+    memory: str = ""  # how it was found in a translation memory: exact or numbers; "" if it was not
 
     @property
     def text(self) -> str:

@@ -34,6 +34,7 @@ class Job(NamedTuple):
     task: str
     options: Any  # of the task, that the request gives
     weights: bool = False  # attention, which the answer contains
+    words: int = 0  # of a list of words that a translation can go on with, in place of it
 
     @classmethod
     def of(
@@ -41,6 +42,11 @@ class Job(NamedTuple):
     ) -> Job:
         """Return the job of a request. settings, options: see `Options.read`."""
         return cls(task, find_runner(task).options_of.read(settings, **options), weights)
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs of each input."""
+        return getattr(getattr(self.options, "search", None), "nbest", 1)
 
     def in_direction(self, languages: tuple[str, str]) -> Job:
         """Return the job for a source and a target language; empty for a single direction."""
@@ -52,7 +58,9 @@ class Job(NamedTuple):
 
         Raises ModelError for options that do not suit the model.
         """
-        runner = find_runner(self.task).of(served.model, self.options)
+        runner: Any = find_runner(self.task).of(served.model, self.options)
+        if self.words:
+            return [runner.alternatives(line, self.words) for line in inputs]
         items = [
             runner.item(number, one) if type(one) in (str, tuple) else one  # a line or a file
             for number, one in enumerate(inputs, 1)

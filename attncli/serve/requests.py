@@ -24,11 +24,12 @@ T = TypeVar("T")
 SECONDS = 2  # after which a client may try again
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
-TEXTS = ("q", "translation", "timestamp_granularities[]")  # fields that may be lists
+TEXTS = ("q", "translation", "look", "timestamp_granularities[]")  # fields that may be lists
 MOST_FIELDS = 1000  # of a form
 DIVIDING = (b",", b"[", b"{", b"%")  # signs before a value of JSON, or a character of a form
 UNREADABLE = "the form cannot be read"
 MOST_TERMS = 1000  # of a glossary
+MOST_LOOKS = 20  # of one output
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
 BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
 BYTES_PER_SECOND = 1 << 20  # that a client must send beyond that
@@ -104,6 +105,13 @@ class Parameters(NamedTuple):
             raise invalid(f"{name} must be a text or a list of texts")
         return [_checked(name, one) for one in value]
 
+    def looks(self) -> tuple[str, ...]:
+        """Return where an output looks: one text, or several; "": nowhere."""
+        given = self.texts("look") if self.values.get("look") else []
+        if len(given) > MOST_LOOKS:
+            raise invalid(f"look has {len(given):,} entries: at most {MOST_LOOKS}")
+        return tuple(given)
+
     def number(self, name: str, default: int, most: int) -> int:
         """Return a whole number from 0 to `most`."""
         value = self.values.get(name, default)
@@ -115,8 +123,11 @@ class Parameters(NamedTuple):
             raise invalid(f"{name} must be a number from 0 to {most}")
         return number
 
-    def terms(self, name: str) -> tuple[Term, ...]:
-        """Return a glossary: lines of term, tab, translation; or a list of pairs; or an object."""
+    def terms(self, name: str, *, cased: bool = False) -> tuple[Term, ...]:
+        """Return a glossary: lines of term, tab, translation; or a list of pairs; or an object.
+
+        cased: True for terms that differ in capitals, as the sources of a translation memory.
+        """
         value = self.values.get(name) or ()
         if isinstance(value, str):
             value = [line.split("\t") for line in value.splitlines() if line.strip()]
@@ -131,7 +142,8 @@ class Parameters(NamedTuple):
             if not all(isinstance(one, str) and one.strip() for one in pair):
                 raise expected
             term = Term(*(_checked(name, one.strip()) for one in pair))
-            if found.setdefault(term.source.casefold(), term) != term:
+            key = term.source if cased else term.source.casefold()
+            if found.setdefault(key, term) != term:
                 raise invalid(f"{name} has two translations of {term.source[:40]}")
         if len(found) > MOST_TERMS:
             raise invalid(f"{name} has {len(found):,} entries: at most {MOST_TERMS:,}")

@@ -11,17 +11,19 @@ from typing import Any
 
 from attncli.data.named_files import RECORDINGS, NamedFile
 from attncli.data.streams import open_output
+from attncli.faithful.look import look_of, milliseconds_of
 from attncli.jobs import loading
 from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
 from attncli.task.runner import JsonObject, Models, Runner
-from attncli.terminal.messages import Messages, current_screen
+from attncli.terminal.messages import Messages, counted, current_screen
 from attncli.transcribe.options import TranscribeOptions
 from models import load_transcriber
 from models.core.errors import InputError, ModelError
 from models.engines.transcripts import NamedRecording, SpeechModel
+from models.search.prefix import Look, Steering
 from models.signals.recordings import Channel, header, read_sound
 
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
@@ -46,7 +48,7 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
     def of(cls, model: SpeechModel, options: TranscribeOptions) -> TranscribeRunner:
         """Return the runner of a model."""
         model = loading.configured(cls.task, model, options)  # a copy
-        model.vad = options.transcribe.vad
+        model.vad, model.doubtful = options.transcribe.vad, options.transcribe.doubtful
         return cls(model, options)
 
     def run(
@@ -67,11 +69,21 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
                     waiting.append(TranscribedFile(file.name, remark=remark, channel=channel))
                     yield file.name, partial(_content, file, channel)
 
-        for found in self.model.stream(named(), times=times, attention=weights):
+        looks = [look_of(text) for text in self.options.look]
+        steering = Steering(
+            self.options.prefix,
+            tuple(Look((milliseconds_of(where),), *words) for where, words in looks),
+        )
+        for found in self.model.stream(named(), times=times, attention=weights, steering=steering):
             if isinstance(found, ModelError):
                 yield [waiting.pop(0)._replace(note=str(found), remark="")]
             else:
-                yield [waiting.pop(0)._replace(transcript=found)]
+                file = waiting.pop(0)
+                if found.left_out:
+                    parts = f"{counted(found.left_out, 'part')} of {file.name} left out"
+                    remark = f"{parts}: probably not {self.model.knows}"
+                    file = file._replace(remark="; ".join(filter(None, (file.remark, remark))))
+                yield [file._replace(transcript=found)]
 
     def rows(self, results: Sequence[TranscribedFile]) -> bytes:
         """Return the rows of some recordings."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import compress
@@ -34,11 +34,13 @@ from attncli.training.prepared import (
 )
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.translate.dev import DevDirections, DevTexts
-from attncli.translate.replay import example_share, replay_corpora, with_replay_share
+from attncli.translate.lexicon import marked_pairs, packed_entries, read_entries, with_marks
 from attncli.translate.source import TextTraining
+from models.core.annexes import need_part
 from models.core.files import write_text
 from models.core.use_config import VERBATIM, PrepareConfig, TokenizerConfig
 from models.text.languages import BACK_TRANSLATED, TO, with_source
+from models.text.lexicon import Lexicon
 from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
 
@@ -55,7 +57,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     if not named:
         parts, held = split_dev(source, own, folder)
         dev = read_dev(parts, source.tokenizer, several=several)
-    replay = replay_corpora(source.start_from, folder) if data.replay and several else ([], [])
+    replay = replay_corpora(source, folder) if data.replay and several else ([], [])
     corpora = [*own, *replay[0]]
     tables = tables_of(source, corpora, [*held, *[()] * len(replay[0])])
     prepare_folder(place, lambda part: prepare(source, tables, part, progress))
@@ -80,9 +82,17 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
         dev,
         read_dev(replay[1], source.tokenizer, several=True),
         prepare=forms,
+        lexicon=lexicon_of(source, own[0]) if source.data.lexicon else b"",
         remarks=remarks,
         pairs=count,
     )
+
+
+def replay_corpora(source: TextTraining, folder: Path) -> tuple[list[CorpusConfig], ...]:
+    """Return the corpora of what the initial model knew: those to train on, those to measure."""
+    replay = need_part("start", "replay", "data.replay")
+    found: tuple[list[CorpusConfig], ...] = replay.replay_corpora(source.start_from, folder)
+    return found
 
 
 def test_set(source: TextTraining, files: Sequence[Path], progress: Progress) -> DevTexts:
@@ -107,9 +117,10 @@ def mixture(
     count = sum(direction.pairs for direction in directions[:own])
     shares = described(directions[:own], data.replay, variation.temperature)
     if data.replay:
-        share = example_share(directions, own, data.replay)
+        replay = need_part("start", "replay", "data.replay")
+        share = replay.example_share(directions, own, data.replay)
         variation = replace(variation, examples=round(count / (1 - share)))
-        directions = with_replay_share(directions, own, share, data.temperature)
+        directions = replay.with_replay_share(directions, own, share, data.temperature)
     return Mixture.of(directions, tokenizer, variation), count, shares
 
 
@@ -129,7 +140,13 @@ def tables_of(
     """
     if not source.data.corpora:
         [one] = corpora
-        read = partial(pairs_of, one.files)
+        read: Callable[[], Iterable[tuple[str, str]]] = partial(pairs_of, one.files)
+        if source.data.lexicon:
+            lexicon, plain = Lexicon(lexicon_of(source, one)), read
+
+            def read() -> Iterator[tuple[str, str]]:
+                return marked_pairs(plain(), lexicon, held[0], source.train.seed)
+
         return [PairTable(" ".join(one.files), read, source.longest, held[0])]
     forms = start_forms(source.start_from)
     return [
@@ -146,6 +163,12 @@ def tables_of(
     ]
 
 
+def lexicon_of(source: TextTraining, one: CorpusConfig) -> bytes:
+    """Return the packed lexicon of a run, with the counts of its forms in the sources."""
+    entries = read_entries(Path(source.data.lexicon))
+    return packed_entries(entries, (text for text, _ in pairs_of(one.files)))
+
+
 def prepare(
     source: TextTraining, tables: Sequence[PairTable], folder: Path, progress: Progress
 ) -> None:
@@ -154,7 +177,11 @@ def prepare(
 
     def learn(part: Path, sources: list[str], targets: list[str]) -> Tokenizer:
         write_forms(part, source.start_from, sources, targets)
-        learned = partial(learn_tokenizer, sources, targets, source.tokenizer)
+
+        def learned() -> Tokenizer:
+            found = learn_tokenizer(sources, targets, source.tokenizer)
+            return with_marks(found) if source.data.lexicon else found
+
         return write_vocabulary(part, source, learned, progress)
 
     def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:

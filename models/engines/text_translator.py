@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import count, repeat
+from itertools import chain, count, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.core.config import MAX_BATCH_TOKENS, ModelConfig
@@ -17,9 +17,18 @@ from models.core.errors import ConfigurationError, InputError
 from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.types import EMPTY, Translation
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
-from models.engines.trained import TrainedModel
+from models.engines.trained import TrainedModel, check_looks
+from models.search.alternatives import (
+    EXTRA,
+    FIRST_TOKENS,
+    MOST,
+    Alternative,
+    Continuation,
+    alternatives_of,
+)
 from models.search.batching import in_order, length_batches, windows
-from models.search.hypotheses import Finished, beam_width
+from models.search.hypotheses import Finished, beam_width, length_limit
+from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
 from models.text.languages import (
     TO,
     Glossary,
@@ -36,6 +45,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+USUAL_BEAM = 5  # for which batches may have MAX_BATCH_TOKENS
 WINDOW = 2000  # texts that are read ahead and batched by length
 
 
@@ -46,6 +56,18 @@ class EncodedText(NamedTuple):
     to: str  # target language of a multilingual model
     ids: list[int]  # of `read`, end mark included; none for an empty text
     read: str  # what the model reads: the text, or its translation into a third language
+    prefix: TargetPrefix = TargetPrefix()  # of its outputs
+    looks: tuple[Look, ...] = ()  # places are characters of the text
+
+    @property
+    def is_steered(self) -> bool:
+        """True if the search must do more than for a plain text."""
+        return bool(self.prefix.ids or self.prefix.open or self.looks)
+
+
+def limit_of(source: EncodedText, config: SearchConfig) -> int:
+    """Return the greatest length of an output in tokens, prefix and end mark included."""
+    return length_limit(len(source.ids), config) + len(source.prefix.ids)
 
 
 class TextTranslator(TrainedModel):
@@ -79,6 +101,10 @@ class TextTranslator(TrainedModel):
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
         """Return the best `config.nbest` outputs of each source, best first."""
         raise NotImplementedError
+
+    def _most_tokens(self, config: SearchConfig) -> int:
+        """Return the most source tokens of a batch, fewer for a wider beam."""
+        return max(1, MAX_BATCH_TOKENS * USUAL_BEAM // beam_width(config))
 
     def in_torch(self) -> tuple[Any, ...]:
         """Return this model, or the members of this ensemble, as a Translator: with attention."""
@@ -294,6 +320,7 @@ class TextTranslator(TrainedModel):
         max_batch_tokens: int = MAX_BATCH_TOKENS,
         window: int = WINDOW,
         on_batch: Callable[[int], None] = lambda done: None,
+        steering: Iterable[Steering] = (),
     ) -> Iterator[Translation]:
         """Translate texts; yield each result as soon as it and all before it are done.
 
@@ -303,20 +330,23 @@ class TextTranslator(TrainedModel):
         `for_direction`. source: language of the texts, or of each text ("" if it is unknown);
         without it, that of `for_direction`. search: settings; the default is `self.search`.
         max_batch_tokens: source tokens per batch, padding included. on_batch: called after each
-        batch with the number of texts done so far. Raises ModelError for a text longer than
-        `max_source_length`, and for an unknown language.
+        batch with the number of texts done so far. steering: of each text; the default is none.
+        Raises ModelError for a text longer than `max_source_length`, for an unknown language, and
+        for what cannot be steered.
         """
         config, done = search or self.search, 0
         targets = repeat(to) if isinstance(to, str) else to
         starts = repeat(source or self.source_language) if isinstance(source, str) else source
-        for group in windows(zip(texts, targets, starts, strict=False), window):
+        steerings = chain(steering, repeat(PLAIN))
+        for group in windows(zip(texts, targets, starts, steerings, strict=False), window):
             directions = (
                 (text, with_source(self.tokenizer_config, target or self.to, start))
-                for text, target, start in group
+                for text, target, start, _ in group
             )
-            languages = [known_language(start, self.languages) for *_, start in group]
+            languages = [known_language(start, self.languages) for *_, start, _ in group]
             sources = self._encoded([*directions], languages, first=done + 1)
             sources = self._in_pivots(sources, languages, config, max_batch_tokens)
+            sources = self._steered(sources, [one for *_, one in group])
             yield from in_order(self._translated(sources, config, max_batch_tokens, on_batch, done))
             done += len(group)
 
@@ -345,6 +375,56 @@ class TextTranslator(TrainedModel):
                 )
             sources.append(EncodedText(text, targets[to], ids, read))
         return sources
+
+    def _steered(
+        self, sources: list[EncodedText], steerings: Sequence[Steering]
+    ) -> list[EncodedText]:
+        """Return the sources with what steers their outputs."""
+        if all(one == PLAIN for one in steerings):
+            return sources
+        check_looks(self, steerings)
+        found = []
+        for source, one in zip(sources, steerings, strict=True):
+            start = self.tokenizer.target_start(source.to) if one.prefix else ()
+            has_entries = OPEN in source.read
+            if one.looks and (self.inputs or (source.read != source.text and not has_entries)):
+                through = (
+                    "several inputs" if self.inputs else "a direction through a third language"
+                )
+                raise InputError(f"a look with {through}", "a model that reads the text itself")
+            prefix = TargetPrefix.of(one.prefix, self.tokenizer, start)
+            looks = one.looks
+            if has_entries:
+                looks = tuple(look.moved(source.text, source.read) for look in looks)
+            found.append(source._replace(prefix=prefix, looks=looks))
+        return found
+
+    def alternatives(
+        self, text: str, steering: Steering = PLAIN, count: int = 8, *, to: str = ""
+    ) -> list[Alternative]:
+        """Return the words that the output of a text can go on with, the most probable first.
+
+        steering: its prefix is what is written so far, and ends with a word. count: at most MOST.
+        """
+        if not 1 <= count <= MOST:
+            raise InputError(f"{count} alternatives", f"1 to {MOST}")
+        sources = self._encoded([(text, to)], [self.source_language], first=1)
+        if not sources[0].ids:
+            return []
+        given = steering._replace(prefix=f"{steering.prefix.rstrip()} ".lstrip())
+        [source] = self._steered(sources, [given])
+        written = source.prefix.ids or tuple(self.tokenizer.target_start(source.to))
+        source = source._replace(prefix=TargetPrefix(written))
+        found = self._continued(source, count)
+        return alternatives_of(found, self.tokenizer, count, starts=not given.prefix)
+
+    def _first_tokens(self, count: int) -> int:
+        """Return the number of first tokens that are continued for a list of `count` words."""
+        return min(EXTRA * count + FIRST_TOKENS, len(self.tokenizer.target) // 2)
+
+    def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
+        """Return continuations by the most probable first tokens, for a list of `count` words."""
+        raise NotImplementedError
 
     def _with_entries(self, text: str, language: str, to: str) -> str:
         """Return a text with the candidates of its rare words, where the model has a lexicon."""
@@ -403,7 +483,14 @@ class TextTranslator(TrainedModel):
         for index in empty:
             yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
         done, lengths = before + len(empty), [len(source.ids) for source in sources]
-        batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
+        steered = [length * one.is_steered for length, one in zip(lengths, sources, strict=True)]
+        plain = [length - own for length, own in zip(lengths, steered, strict=True)]
+        most = min(max_batch_tokens, self._most_tokens(config))
+        batches = (
+            batch
+            for some in (plain, steered)
+            for batch in length_batches(some, max_tokens=most, longest_first=True)
+        )
         for batch in batches:
             found = self._lists(self._search, [sources[index] for index in batch], config)
             done += len(found)
