@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import torch
 from torch import Tensor
 
+from attncli.caption.images import SIDE
 from attncli.caption.runner import CaptionRunner
 from attncli.classify.runner import ClassifyRunner
 from attncli.data.corpus import pair_of
@@ -49,7 +50,7 @@ from models.explain.explanation import (
     joined,
 )
 from models.explain.methods import TOLERANCE
-from models.signals.images import open_image, to_square
+from models.signals.images import in_shape, open_image, to_square
 from models.signals.sound_features import log_mel
 from models.storage.settings import task_of
 
@@ -273,7 +274,8 @@ def of_caption(runner: CaptionRunner, line: Line, options: ExplainOptions) -> Ex
     if not best.text.strip():
         return empty_output(line, "caption")
     found = explain_caption(captioner, image, best.ids, options)
-    maps = maps_of(line.text, image, found, captioner) if found.rows else None
+    drawn = in_shape(opened, config, SIDE)
+    maps = maps_of(line.text, drawn, found, captioner) if found.rows else None
     return ExplainedLine(line, best.text, found, maps)
 
 

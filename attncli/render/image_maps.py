@@ -33,7 +33,7 @@ class AttentionMaps(NamedTuple):
     """An image, the words of its caption, and the attention map of each word."""
 
     name: str  # of the image
-    image: Image.Image  # RGB, square, as the model received it
+    image: Image.Image  # RGB, what the model reads of the photo, in its own shape
     words: tuple[str, ...]
     maps: NDArray[np.float32]  # (W, rows, columns)
     gates: NDArray[np.float32] | None  # (W,) beta: share of the context that the decoder used
@@ -91,19 +91,25 @@ def attention_maps(
     )
 
 
-def smooth(weights: NDArray[np.float32], side: int) -> NDArray[np.float32]:
-    """Return a map enlarged to (side, side), from 0 to 1."""
+def fitting(image: Image.Image, side: int) -> tuple[int, int]:
+    """Return width and height of an image whose longer side becomes `side`."""
+    scale = side / max(image.size)
+    return max(1, round(scale * image.width)), max(1, round(scale * image.height))
+
+
+def smooth(weights: NDArray[np.float32], size: tuple[int, int]) -> NDArray[np.float32]:
+    """Return a map (height, width), enlarged to a size (width, height), from 0 to 1."""
     image = Image.fromarray(np.ascontiguousarray(weights, np.float32))
-    large = np.asarray(image.resize((side, side), Image.Resampling.BICUBIC)).clip(0)
+    large = np.asarray(image.resize(size, Image.Resampling.BICUBIC)).clip(0)
     most = large.max()
     return large / most if most > 0 else large
 
 
-def highlighted(attention: AttentionMaps, word: int, side: int) -> Image.Image:
-    """Return the image (side, side), bright where the word has attention."""
-    colours = np.asarray(attention.image.resize((side, side), Image.Resampling.LANCZOS), np.float32)
-    grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (side, side)
-    share = smooth(attention.drawn(word), side)[..., None]  # (side, side, 1)
+def highlighted(attention: AttentionMaps, word: int, size: tuple[int, int]) -> Image.Image:
+    """Return the image in a size (width, height), bright where the word has attention."""
+    colours = np.asarray(attention.image.resize(size, Image.Resampling.LANCZOS), np.float32)
+    grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (height, width)
+    share = smooth(attention.drawn(word), size)[..., None]  # (height, width, 1)
     mixed = share * colours + (1 - share) * grey[..., None]
     mixed += attention.faded(word) * (255 - mixed)
     return Image.fromarray(mixed.round().astype(np.uint8))

@@ -6,9 +6,10 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from models.core.errors import InputError, intact
@@ -107,6 +108,7 @@ class About(NamedTuple):
     languages: tuple[str, ...] = ()
     licence: str = ""
     score: str = ""  # such as BLEU 34.1 en-de (Tatoeba test)
+    sense: Mapping[str, str] = MappingProxyType({})  # by direction: lines of 100 with another sense
 
     @property
     def use(self) -> str:
@@ -117,7 +119,7 @@ class About(NamedTuple):
 
     def to_dict(self) -> dict[str, object]:
         """Return the facts that are given, for config.json."""
-        facts = {**self._asdict(), "languages": list(self.languages)}
+        facts = {**self._asdict(), "languages": list(self.languages), "sense": {**self.sense}}
         return {name: value for name, value in facts.items() if value}
 
 
@@ -137,7 +139,11 @@ def read_about(settings: Values) -> About:
     languages = given.get("languages") or settings["tokenizer"].get("languages") or ()
     texts = {name: str(given.get(name, "")) for name in ("summary", "licence", "score")}
     listed = languages if isinstance(languages, (list, tuple)) else [languages]
-    return About(languages=tuple(map(str, listed)), **texts)
+    found = given.get("sense", {})
+    sense = (
+        {str(way): str(lines) for way, lines in found.items()} if isinstance(found, dict) else {}
+    )
+    return About(languages=tuple(map(str, listed)), sense=sense, **texts)
 
 
 def read_facts(folder: Path) -> Facts:

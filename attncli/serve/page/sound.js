@@ -3,6 +3,7 @@ import { $, acceptDrops, fill, make, tell, wordSpans } from "./dom.js";
 import { Refusal, upload } from "./service.js";
 import { offerReads, readOf } from "./models.js";
 import { escaped, headed, savePicture, textWidth } from "./pictures.js";
+import { t } from "./texts.js";
 
 const RATE = 16000, LONGEST = 600;  // samples a second that are sent of the microphone, and seconds
 const ROW = 18, BAND = 110, WIDTH = 900;  // pixels of a picture
@@ -14,7 +15,10 @@ export function startSound(given) {
   const models = offer.models.filter((model) => model.task === "transcribe");
   fill($("sound-model"), models.map(({ name }) => [name, name]), models.find((model) => model.default)?.name);
   $("tab-sound").hidden = !models.length;
-  const offered = () => offerReads("sound-read", [chosen()]);
+  const offered = () => {
+    offerReads("sound-read", [chosen()]);
+    $("sound-knows").textContent = chosen() ? `${chosen().name}: ${chosen().summary}` : "";
+  };
   $("sound-model").onchange = offered;
   $("sound-read").onchange = () => take(sent);
   offered();
@@ -43,15 +47,15 @@ async function record() {
       clearTimeout(end);
       stream.getTracks().forEach((track) => track.stop());
       recorder = null;
-      $("record").textContent = "Record";
+      $("record").textContent = t("Record");
       take(await asWav(new Blob(parts)));
     };
     recorder.start();
-    $("record").textContent = "Stop";
-    say("Recording …");
+    $("record").textContent = t("Stop");
+    say(t("Recording …"));
   } catch (error) {
     recorder = null;
-    say(`The microphone cannot be used: ${error.message}`, true);
+    say(t("The microphone cannot be used: {why}", { why: error.message }), true);
   }
 }
 
@@ -78,8 +82,8 @@ async function take(file) {
   sent = file;
   const mine = ++turn;
   $("transcript").replaceChildren();
-  if (file.size > offer.settings.bodyLimit) { say("This file is too large.", true); return; }
-  say("Listening …");
+  if (file.size > offer.settings.bodyLimit) { say(t("This file is too large."), true); return; }
+  say(t("Listening …"));
   try {
     const started = performance.now();
     const model = $("sound-model").value, read = readOf("sound-read", chosen());
@@ -90,7 +94,7 @@ async function take(file) {
     URL.revokeObjectURL($("player").src);
     $("player").src = URL.createObjectURL(file);
     show(answer, [model, read.name || "attention"].join(", "));
-    say(`${answer.seconds.toFixed(1)} s of sound in ${((performance.now() - started) / 1000).toFixed(2)} s`);
+    say(t("{seconds} s of sound in {time} s", { seconds: answer.seconds.toFixed(1), time: ((performance.now() - started) / 1000).toFixed(2) }));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (mine === turn) say(error.message, true);
@@ -109,10 +113,10 @@ function show({ text, words, maps = [] }, title) {
       if (event.key === "Enter" || event.key === " ") { event.preventDefault(); play(start, end); }
     });
   });
-  const saves = ["png", "svg"].map((type) => make("button", { className: "plain", title: "Save the picture",
+  const saves = ["png", "svg"].map((type) => make("button", { className: "plain", title: t("Save the picture"),
     onclick: () => savePicture(maps.map((map) => picture(map, title)), "sound", type) }, type.toUpperCase()));
   $("transcript").replaceChildren(make("p", { className: "caption", dir: "auto" }, ...(spans.length ? spans.flatMap((span) => [span, " "]) : [text])),
-    maps.length ? make("p", { className: "soft" }, `${title}. A click plays a word. Dark: attention of a token over time, as a share of its largest. `, ...saves) : "",
+    maps.length ? make("p", { className: "soft" }, `${title}. ${t("A click plays a word. Dark: attention of a token over time, as a share of its largest.")} `, ...saves) : "",
     ...drawn.map(({ element }) => element));
 }
 
@@ -133,7 +137,7 @@ function timeMap({ start, end, tokens, weights, slotSeconds, spectrogram }) {
     canvas.style.width = `${100 * Math.min(1, weights[t].length * slotSeconds / time)}%`;
     return make("div", { className: "row" }, make("span", {}, token), make("div", {}, canvas));
   });
-  const image = make("img", { src: spectrogram, alt: `Spectrogram from ${start.toFixed(2)} to ${end.toFixed(2)} seconds` });
+  const image = make("img", { src: spectrogram, alt: t("Spectrogram from {start} to {end} seconds", { start: start.toFixed(2), end: end.toFixed(2) }) });
   const element = make("div", { className: "time" }, make("div", { className: "row" }, make("span", {}, ""), make("div", {}, image)), ...rows, band);
   return {
     element,
