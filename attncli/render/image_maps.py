@@ -43,6 +43,7 @@ class AttentionMaps(NamedTuple):
     hard: bool = False  # True: pictures show only the cell of the largest weight
     place: str = ""  # layer and head, where they were chosen
     model: str = ""  # its name, where the picture names it
+    text: str = ""  # the caption, if the words of the panels are others
 
     def drawn(self, word: int) -> NDArray[np.float32]:
         """Return the map (rows, columns) of a word as it is drawn."""
@@ -59,8 +60,8 @@ class AttentionMaps(NamedTuple):
 
     @property
     def caption(self) -> str:
-        """Return the words as one line."""
-        return " ".join(self.words)
+        """Return the caption: the words as one line, unless it is given."""
+        return self.text or " ".join(self.words)
 
     def figures(self, word: int) -> str:
         """Return gate, entropy and copied share of a word as text."""
@@ -166,6 +167,8 @@ def explained(attention: AttentionMaps) -> str:
     shown = ", ".join(filter(None, (attention.model, described(attention))))
     ends = f"0 one place, {cells:.2f} everywhere alike"
     said = "bright: where the model looks for a word, pale: the word names nothing;  "
+    if attention.text:  # the panels are of several methods
+        said = "bright: what the word depends on, by the method;  "
     return f"{said}{gate}{entropy_name(attention)}: {ends};  {shown}" if cells else shown
 
 
