@@ -1,26 +1,51 @@
 // A caption over its image: each word shows its map; all of them are played as a film.
 import { make, wordSpans } from "./dom.js";
+import { frameOn, latest } from "./frame.js";
 import { escaped, headed, savePicture, textWidth } from "./pictures.js";
 import { t } from "./texts.js";
 
 const SIDE = 448, DARK = 0.22, WORD = 900;  // pixels, brightness without attention, milliseconds
 const SIZE = 18, MARGIN = 12;  // pixels of a saved caption
 
-export async function film(answer, model) {
+// again(look, prefix): the answer with a look at a frame, from left to bottom in shares; null if it is refused.
+export async function film(answer, model, again) {
   const picture = await loaded(answer.image), title = `${model}, ${answer.shown}`;
   const scale = SIDE / Math.max(picture.width, picture.height), size = { width: Math.round(scale * picture.width), height: Math.round(scale * picture.height) };
   const canvas = make("canvas", { ...size, role: "img", "aria-label": answer.caption });
-  canvas.style.maxWidth = `min(${size.width}px, 100%)`;
   const figures = make("span", { className: "soft" });
   const caption = make("p", { className: "caption", lang: "en" });
   const slider = make("input", { type: "range", min: -1, max: answer.words.length - 1, value: -1, "aria-label": t("Word of the caption") });
   const play = make("button", { className: "icon play", type: "button", title: t("Play the words"), "aria-label": t("Play the words") });
   const saves = ["png", "svg"].map((type) => make("button", { className: "plain", type: "button", title: t("Save the picture"),
     onclick: () => savePicture(stills(Number(slider.value)), `caption-${model}`, type) }, type.toUpperCase()));
-  const spans = wordSpans(answer.words, (at) => { stop(); show(at); });
-  spans.forEach((span) => { span.onclick = span.onfocus; });
-  caption.append(...spans.flatMap((span) => [span, " "]));
-  let timer = 0, first = 0;
+  const stage = make("div", { className: "stage" }, canvas), rest = make("div");
+  const part = make("button", { className: "plain", type: "button", onclick: () => frame.begin() }, t("Look at a part"));
+  const back = make("button", { className: "plain", type: "button", hidden: true, onclick: () => frame.clear() }, t("Take back"));
+  const whole = answer;
+  stage.style.maxWidth = `min(${size.width}px, 100%)`;
+  let timer = 0, first = 0, spans = [], from = -1;
+
+  function write(next, steered) {
+    answer = next;
+    spans = wordSpans(answer.words, (at) => { stop(); show(at); });
+    spans.forEach((span, at) => { span.onclick = span.onfocus; span.classList.toggle("steered", steered && at >= from); });
+    caption.replaceChildren(...spans.flatMap((span) => [span, " "]));
+    slider.max = answer.words.length - 1;
+    canvas.setAttribute("aria-label", answer.caption);
+    const others = answer.captions.slice(1).map(({ text }) => make("li", {}, text));
+    rest.replaceChildren(others.length ? make("details", { open: true }, make("summary", {}, t("Other captions")), make("ol", {}, ...others)) : "");
+  }
+  const follow = latest(async (sides) => {  // the caption from the chosen word on, while the frame is drawn and moved
+    const next = sides ? await again(sides, whole.words.slice(0, from).map((word) => `${word} `).join("")) : whole;
+    if (next) { write(next, Boolean(sides)); show(-1); }
+  });
+  const frame = frameOn(stage, false, (sides) => {
+    if (from < 0) from = timer || first ? 0 : Math.max(0, Number(slider.value));
+    stop();
+    if (!sides) from = -1;
+    back.hidden = !sides;
+    follow(sides);
+  });
 
   function show(word) {
     paint(canvas, picture, answer.maps[word]);
@@ -58,13 +83,13 @@ export async function film(answer, model) {
   }
   play.onclick = () => (timer ? stop() : run());
   slider.oninput = () => { stop(); show(Number(slider.value)); };
+  write(answer, false);
   show(-1);
   if (!matchMedia("(prefers-reduced-motion: reduce)").matches) first = setTimeout(run, 400);
-  const rest = answer.captions.slice(1).map(({ text }) => make("li", {}, text));
-  return make("figure", { className: "film" }, canvas, make("figcaption", {},
+  return make("figure", { className: "film" }, stage, make("figcaption", {},
     make("p", { className: "soft" }, title), caption, make("div", { className: "controls" }, play, slider, ...saves),
-    make("p", {}, figures),
-    rest.length ? make("details", { open: true }, make("summary", {}, t("Other captions")), make("ol", {}, ...rest)) : null));
+    make("div", { className: "controls" }, part, back, make("span", { className: "soft" }, t("or drag a frame on the picture: the caption follows"))),
+    make("p", {}, figures), rest));
 }
 
 // The picture of one word, with the caption below it; see `headed`.

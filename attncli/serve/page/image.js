@@ -61,7 +61,7 @@ async function describe() {
     for (const name of new Set(names)) {
       const started = performance.now(), answer = await captionBy(name);
       if (mine !== turn) return;
-      $("films").append(await film(answer, name));
+      $("films").append(await film(answer, name, (look, prefix) => steered(name, look, prefix)));
       say(`${((performance.now() - started) / 1000).toFixed(2)} s`);
     }
     $("films").querySelector(".play")?.focus({ preventScroll: true });
@@ -71,10 +71,32 @@ async function describe() {
   }
 }
 
-async function captionBy(name) {
-  const values = new URLSearchParams({ model: name, nbest: CAPTIONS, image: true, read_mode: readOf("image-read", modelOf(name)).mode });
+async function captionBy(name, steering = {}) {
+  const values = new URLSearchParams({ model: name, nbest: CAPTIONS, image: true, ...steering, read_mode: readOf("image-read", modelOf(name)).mode });
   const headers = { "Content-Type": "application/octet-stream" };
   return (await upload(`/caption?${values}`, photo, headers)).json();
+}
+
+// The caption with a look at a frame of the shown picture; null if it is refused.
+async function steered(name, sides, prefix) {
+  const started = performance.now();
+  try {
+    const answer = await captionBy(name, { prefix, look: (await inPhoto(sides)).map((side) => `${(100 * side).toFixed(1)}%`).join(",") });
+    say(`${((performance.now() - started) / 1000).toFixed(2)} s`);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    say(error.message, true);
+    return null;
+  }
+}
+
+// Shares of the picture that is shown as shares of the photo: a square one of a photo that is none is its centre.
+async function inPhoto(sides) {
+  const { width, height } = $("films").querySelector("canvas"), size = await createImageBitmap(photo).catch(() => null);
+  if (!size || width !== height || size.width === size.height) return sides;
+  const side = Math.min(size.width, size.height);
+  return sides.map((share, n) => { const length = n % 2 ? size.height : size.width; return ((length - side) / 2 + share * side) / length; });
 }
 
 function modelOf(name) {

@@ -4,6 +4,7 @@ import { post, Refusal } from "./service.js";
 import { offerReads, readOf, senseOf, showLimits } from "./models.js";
 import { crossWeight, drawHeads, drawMap, forgetMaps, offerLayers, startAttention } from "./attention.js";
 import { light, places, showWords } from "./words.js";
+import { looked, lookAt, startSteering, steerable, undo } from "./steer.js";
 import { language as own, languageName, t } from "./texts.js";
 
 const WAIT = 250;  // milliseconds without a key before a translation begins
@@ -29,6 +30,10 @@ export function startText(offered, link) {
   for (const name of ["source", "target"]) $(name).onchange = () => { fillModels(); changed(); };
   for (const name of ["model", "rival", "address"]) $(name).onchange = changed;
   startAttention(drawMaps);
+  startSteering();
+  $("undo").onclick = () => { columns[0].lines.filter((line) => line?.steered).slice(-1).forEach(undo); changed(); };
+  $("look").onclick = lookAtCursor;
+  $("input").onclick = (event) => { if (event.altKey) lookAtCursor(); };
   $("read").onchange = changed;
   $("line").onchange = () => { chosenLine = Number($("line").value); drawMaps(); };
   $("input").oninput = () => { measure(); slowly(); };
@@ -130,6 +135,35 @@ function swap() {
   if (text.trim()) $("input").value = text;
   fillModels();
   changed();
+}
+
+// The request of a line, which steering changes; and what draws the line again, or tells why it cannot.
+function requestOf(one, n) {
+  return { q: $("input").value.split("\n")[n], source: one.lines[n].language, target: $("target").value, model: one.model,
+    notes: true, glossary: glossaryOf($("glossary")), read_mode: one.read.mode, address: one.address };
+}
+
+const redrawing = (one, n) => async (work, j) => {
+  const lines = $("input").value.split("\n"), started = performance.now();
+  try {
+    if (!work) { draw(one, lines); one.spans[n]?.[j]?.focus(); return null; }
+    const answer = await work;
+    state(one, `${((performance.now() - started) / 1000).toFixed(2)} s`);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    state(one, error.message, true);
+    return null;
+  }
+};
+
+// From the chosen word of the translation on, look only at the source word at the cursor.
+function lookAtCursor() {
+  const before = $("input").value.slice(0, $("input").selectionStart).split("\n"), n = before.length - 1;
+  const [one] = columns, line = one.lines[n];
+  if (!line?.text) return;
+  const word = before[n].split(/\s+/).filter(Boolean).length || 1;
+  lookAt(line, /\s$/.test(before[n]) ? word + 1 : word, line.cursor ?? 0, requestOf(one, n), redrawing(one, n));
 }
 
 // Translate what is new, and show the rest at once.
@@ -261,7 +295,7 @@ async function translateLines(one, lines, numbers, turn) {
 async function alignLines(one, lines, turn) {
   const target = $("target").value;
   for (const [n, line] of one.lines.slice(0, ALIGNED_LINES).entries()) {
-    if (!line?.text.trim() || line.alignment || line.language === target) continue;
+    if (!line?.text.trim() || line.alignment || line.steered || line.language === target) continue;
     line.alignment = await post("/align", {
       q: lines[n], translation: line.text, source: line.language, target, model: one.model, heads: true, read_mode: one.read.mode,
     }, request.signal);
@@ -278,11 +312,17 @@ function draw(one, lines) {
     const holder = make("p", { dir: "auto" }), line = one.lines[n];
     holder.classList.toggle("doubtful", Boolean(line?.notes?.length));
     if (line) one.spans[n] = showWords(holder, line.text, (j) => point(one, n, j));
+    if (line?.language && !one.prefix) steerable(one.spans[n], line, requestOf(one, n), redrawing(one, n));
     else holder.append(make("span", { className: "pending" }, "…"));
     return holder;
   }));
   if (columns[1].isUsed) markDifferences();
-  if (!one.prefix) showAlternatives(one);
+  if (!one.prefix) {
+    showAlternatives(one);
+    $("undo").hidden = !one.lines.some((line) => line?.steered);
+    $("look").hidden = !one.lines.some((line) => line?.language);
+    lightInput(Math.max(0, one.lines.findIndex((line) => line?.steered)), []);
+  }
   showNotes();
   drawMaps();
 }
@@ -300,14 +340,16 @@ function point(one, n, j, crossing = -1) {
 
 // The layer behind the input has the same text; marks in it shine through.
 function lightInput(n, weights) {
-  const text = $("input").value, parts = [];
+  const text = $("input").value, parts = [], only = looked(columns[0].lines[n]);
+  const start = text.split("\n").slice(0, n).reduce((sum, line) => sum + line.length + 1, 0);
+  const line = text.split("\n")[n] ?? "";
+  if (!weights.length && only.size) weights = line.trim().split(/\s+/).map((word) => [word, 0]);
   if (weights.length) {
-    const start = text.split("\n").slice(0, n).reduce((sum, line) => sum + line.length + 1, 0);
-    const line = text.split("\n")[n] ?? "";
     let at = 0;
     places(line, weights.map(([word]) => word)).forEach(([from, to], i) => {
       const mark = make("mark", {}, text.slice(start + from, start + to));
       light(mark, weights[i][1]);
+      mark.classList.toggle("looked", only.has(i));
       parts.push(text.slice(at, start + from), mark);
       at = start + to;
     });
