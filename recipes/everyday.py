@@ -49,6 +49,7 @@ from models.storage.installed import find_model
 from models.storage.presets import model_config
 from models.storage.weights import stored_tensors, weights_of
 from models.text import own_vocabulary, tokenizer, vocabulary
+from models.text.lexicon import MARKS
 from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 
 TOKENIZER_LINES = 400_000  # from which the vocabulary is learned
@@ -245,7 +246,10 @@ def with_reserved(learned: Tokenizer) -> Tokenizer:
     import everyday_frames
 
     tokens = [*map(everyday_frames.reserved, range(everyday_frames.TOKENS))]
-    tokens += everyday_address.TOKENS
+    find = learned.source
+    for written, name in everyday_address.TOKENS.items():
+        tokens += [] if find.is_control(find.piece_to_id(name)) else [written]
+    tokens += MARKS
     new = [one for one in tokens if learned.source.piece_to_id(one) == UNKNOWN]
     rows = [(token, 0.0, own_vocabulary.USER_DEFINED) for token in new]
     return Tokenizer(vocabulary.added_pieces(learned.models[0], rows))
@@ -275,6 +279,9 @@ def transfer(old: Bundle, model: EncoderDecoder, learned: Tokenizer) -> None:
         if ids == [UNKNOWN] and piece in everyday_address.WORDS:
             words = everyday_address.WORDS[piece]
             ids = [old.tokenizer.source.piece_to_id(SPACE + word) for word in words]
+        elif ids == [UNKNOWN] and piece in MARKS:
+            similar = (SPACE + "(", ",", ":", ")")[MARKS.index(piece)]
+            ids = [old.tokenizer.source.piece_to_id(similar)]
         elif ids == [UNKNOWN] and token != UNKNOWN:
             spelled = piece.replace(SPACE, " ").removeprefix(" ").lower()
             ids = old.tokenizer.source.encode(spelled) or [UNKNOWN]

@@ -26,6 +26,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from models.text.tokenizer import RESERVED
+
 CODES = {"deu": "de", "fra": "fr", "spa": "es"}
 LANGUAGES = ("en", *CODES.values())
 NO_LICENCE = ("wmt_news", "news_commentary", "opennmt_demo")  # groups that state no licence
@@ -38,6 +40,8 @@ LIST_SIZES = (1, 2, 3, 4)  # words of a line,
 LIST_SHARES = (4, 2, 2, 1)  # and how often each number occurs
 COPY_LINES = 50_000  # lines of each language that teach copying
 PHRASE_LINES = 60_000  # lines of each language that teach set phrases
+NO_SENTENCES = ("dictionary", "names")  # groups of packages
+MOST_PARTS = 6  # of a pair of packages
 PRACTICAL = Path(__file__).parents[1] / "tests" / "fixtures" / "practical.tsv"
 Pairs = list[tuple[str, str]]
 
@@ -155,6 +159,33 @@ def phrases(data: Path, code: str) -> Pairs:
     found = [(row[0], row[column]) for row in rows(Path(__file__).with_name("phrases.tsv.xz"))]
     new = [pair for pair in found if not known & {*pair}]
     return [pair for _ in range(PHRASE_LINES // len(new)) for pair in new]
+
+
+def written(code: str) -> Pairs:
+    """Return the sentences of letters, mails, notices and help texts written for this model."""
+    column = LANGUAGES.index(CODES[code])
+    table = rows(Path(__file__).with_name("written.tsv.xz"))
+    return [(row[0], row[column]) for row in table]
+
+
+def packages(folder: Path, code: str) -> Pairs:
+    """Return pairs of software packages, once each; what must not change is reserved tokens."""
+    found: dict[tuple[str, str], None] = {}
+    for path in sorted(folder.glob(f"*.en-{CODES[code]}.tsv")):
+        if path.name.partition(".")[0] not in NO_SENTENCES:
+            found |= dict.fromkeys(with_reserved_parts(*pair) for pair in pairs_of(path))
+    return [pair for pair in found if pair[0]]
+
+
+def with_reserved_parts(source: str, target: str) -> tuple[str, str]:
+    """Return a pair whose placeholders and codes are reserved tokens; empty if its sides differ."""
+    parts = list(dict.fromkeys(one[0] for one in CODED.finditer(source)))
+    same = sorted(CODED.findall(source)) == sorted(CODED.findall(target))
+    if not same or len(parts) > MOST_PARTS or not re.search(r"[^\W\d_]{2}", CODED.sub("", source)):
+        return "", ""
+    tokens = {part: chr(RESERVED + number) for number, part in enumerate(parts)}
+    source, target = (CODED.sub(lambda one: tokens[one[0]], side) for side in (source, target))
+    return source, target
 
 
 def copies(pairs: Pairs, code: str) -> Pairs:

@@ -35,12 +35,14 @@ ROOMS = [  # each may import those above it in this list
     "attncli.scoring",
     "attncli.render",
     "attncli.training",
+    "attncli.loggers",
     "attncli.options",
     "attncli.jobs",
     "attncli.tasks",  # the folder of each task
     "attncli.interface",
     "attncli.serve",
     "attncli.commands",
+    "attncli.processes",
     "attncli.shell",
 ]
 RANKS = {room: rank for rank, room in enumerate(ROOMS)}

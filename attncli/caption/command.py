@@ -16,7 +16,16 @@ from attncli.data import named_files as named
 from attncli.data.streams import check_output, open_input
 from attncli.options import line_streams
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, Nbest, OneModel, Scores, Show, Threads
+from attncli.options.shared import (
+    Device,
+    Nbest,
+    OneModel,
+    Prefix,
+    Scores,
+    Show,
+    Threads,
+    look_option,
+)
 from attncli.terminal import console
 from models.core.errors import ConfigurationError
 
@@ -45,6 +54,7 @@ PictureFile = Annotated[
 Format = Annotated[
     Literal["text", "tsv", "jsonl", "html"], typer.Option(help="How to write the captions.")
 ]
+Looks = Annotated[list[str] | None, look_option("left,top,right,bottom, such as 50%,0,100%,100%")]
 Set = Annotated[list[str] | None, SetOption(CaptionOptions, example="search.max_caption=30")]
 
 
@@ -58,6 +68,8 @@ def caption(
     with_scores: Scores = False,
     nbest: Nbest = None,
     sidecar: Sidecar = False,
+    prefix: Prefix = "",
+    look: Looks = None,
     show: Show = False,
     picture: PictureFile = None,
     device: Device = "auto",
@@ -78,7 +90,7 @@ def caption(
       attn caption -m runs/cap --picture maps.html photos/*.jpg
       find . -name '*.png' | attn caption -m runs/cap --sidecar
     """
-    options = CaptionOptions.of_command(locals(), messages=console)
+    options = CaptionOptions.of_command(locals(), look=tuple(look or ()), messages=console)
     names = images or []
     _check(names, options, format, sidecar=sidecar, show=show)
     alone = named.is_alone(names)

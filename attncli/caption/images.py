@@ -9,10 +9,14 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.named_files import STDIN, NamedFile
+from attncli.faithful.look import box_of, look_of
 from models.core.errors import ModelError
 from models.core.limits import IMAGE_PIXELS
+from models.search.prefix import PLAIN, Look, Steering
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PIL.Image import Image
     from typing_extensions import Self
 
@@ -28,13 +32,17 @@ class OpenedImage(NamedTuple):
 
     shown: ImageInput  # the square that the model receives
     larger: Image | None  # the same square, large enough to draw attention maps over it
+    steering: Steering  # of its captions
 
 
 class ImageOpener:
     """Threads that open images one batch ahead, in order. attention: True for maps, too."""
 
-    def __init__(self, captioner: Captioner, *, attention: bool) -> None:
+    def __init__(
+        self, captioner: Captioner, *, attention: bool, prefix: str = "", look: Sequence[str] = ()
+    ) -> None:
         self._captioner, self._attention = captioner, attention
+        self._prefix, self._look = prefix, look
         self._memory = PixelBudget(IMAGE_PIXELS)
         self._pool = ThreadPoolExecutor(THREADS, "images")
 
@@ -72,9 +80,29 @@ class ImageOpener:
                     before=lambda pixels: held.enter_context(self._memory.held(pixels)),
                 )
                 drawn = in_shape(image, config, SIDE) if self._attention else None
-                return OpenedImage(captioner.reduced(image), drawn)
+                steering = steering_of(captioner, file.content(), self._prefix, self._look)
+                return OpenedImage(captioner.reduced(image), drawn, steering)
         except ModelError as error:
             return str(error)
+
+
+def steering_of(
+    captioner: Captioner, image: Path | bytes | tuple[int, int], prefix: str, look: Sequence[str]
+) -> Steering:
+    """Return what steers the caption of an image: a file or its bytes, or its size in pixels.
+
+    Raises ModelError for a look that no part of the image has, and one that cannot be read.
+    """
+    from models.signals.images import in_square, size_of
+
+    if not look:
+        return Steering(prefix) if prefix.strip() else PLAIN
+    size, looks = image if isinstance(image, tuple) else size_of(image), []
+    for text in look:
+        where, words = look_of(text)
+        box = in_square(box_of(where, size), size, captioner.config.image)
+        looks.append(Look(captioner.cells(box), *words))
+    return Steering(prefix, tuple(looks))
 
 
 class PixelBudget:

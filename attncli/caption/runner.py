@@ -85,14 +85,18 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
         if self.folders is not None:
             name = chosen_model(next(iter(self.folders), None), self.task).name
         draw_hard = not self.options.attention.read_decode  # by argmax, if the mean is read
-        with ImageOpener(self.model, attention=weights) as opener:
-            batches, again = tee(
-                opened for group in chunks for opened in opener.opened(group, size)
+        steered = {"prefix": self.options.prefix, "look": self.options.look}
+        with ImageOpener(self.model, attention=weights, **steered) as opener:
+            batches, again, more = tee(
+                (opened for group in chunks for opened in opener.opened(group, size)), 3
             )
             shown = (
                 [each.shown for each in some if not isinstance(each, str)] for _, some in again
             )
-            captions = self.model.batches(shown, attention=weights)
+            steering = (
+                each.steering for _, some in more for each in some if not isinstance(each, str)
+            )
+            captions = self.model.batches(shown, attention=weights, steering=steering)
             for (files, images), found in zip(batches, captions, strict=True):
                 yield _captioned(files, images, found, draw_hard, name)
 

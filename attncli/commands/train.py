@@ -12,13 +12,13 @@ import typer
 from attncli.commands import train_options as options
 from attncli.commands.train_run import (
     Display,
-    follow,
     launch,
     memory_advice,
-    open_device,
+    open_world,
     train_shown,
 )
 from attncli.data.streams import check_files
+from attncli.jobs.loading import open_device
 from attncli.options.settings import Options
 from attncli.options.shared import Device, Threads
 from attncli.terminal import console
@@ -26,7 +26,6 @@ from attncli.training.command_line import settings
 from attncli.training.configuration import check_effect
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import AlreadyFinished
-from attncli.training.processes import own_rank
 from attncli.training.settings.config import DataConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import TrainingSource, training_source
@@ -78,11 +77,7 @@ def train(
       attn train --labels intents.tsv -o runs/intents
       attn train --audio wavs --transcripts train.tsv -o runs/speech
     """
-    rank = own_rank(processes)
-    if rank.number:  # process 0 reads all other options
-        if not dry_run:
-            follow(rank, Options(device, threads))
-        return
+    world = open_world(processes, Options(device, threads), dry_run=dry_run)
     dev, inputs = options.split_dev(
         dev or [],
         images=images,
@@ -116,9 +111,9 @@ def train(
     options.check_run_folder(output)
     for assignment in set or []:
         check_effect(assignment.partition("=")[0].strip(), config)
-    if processes > 1 and rank.size == 1 and not dry_run:
+    if processes > world.size and not dry_run:
         raise typer.Exit(launch(processes, ["train", *context.meta[options.ARGUMENTS]]))
-    where = open_device(rank, Options(device, threads))
+    where = world.own_device(open_device(Options(device, threads)))
     if dry_run:
         from attncli.jobs import train as job  # imports torch
 
@@ -128,7 +123,7 @@ def train(
         return
     kind, languages = training_source(config.model.family), config.tokenizer.languages
     folder = output or own or default_folder(kind, config.data, languages, config.preset)
-    event = train_shown(config, folder, where, rank)
+    event = train_shown(config, folder, where, world)
     if not isinstance(event, AlreadyFinished):
         _show_use(kind, languages, folder)
 

@@ -1,11 +1,8 @@
-"""A training at the terminal: its display, its processes, its faults and its end."""
+"""A training at the terminal: its display, its faults and its end."""
 
 from __future__ import annotations
 
-import logging
-import os
 import signal
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,12 +10,10 @@ from pathlib import Path
 
 import typer
 
-from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from attncli.training.dev import described, value_of
-from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import (
     METRICS,
     AlreadyFinished,
@@ -31,8 +26,9 @@ from attncli.training.interfaces import (
     Started,
     Stepped,
 )
-from attncli.training.processes import Processes, Rank
 from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.world import ALONE, World
+from models.core.annexes import find_part
 from models.core.errors import ModelError, exhausted, is_exhausted
 
 EVERY = 0.2  # seconds between two updates of the bar
@@ -213,38 +209,23 @@ def _kept(kept: FinalModel, config: TrainConfig) -> str:
 
 
 def train_shown(
-    config: RunConfig, folder: Path, device: str, rank: Rank | None = None
+    config: RunConfig, folder: Path, device: str, world: World = ALONE
 ) -> RunEvent | None:
     """Train with progress and return the last event; exit if the run is interrupted."""
     from attncli.jobs import train as job  # imports torch
 
     event = None
-    with joined(rank or Rank()) as processes, stoppable(config.train, folder) as (stop, display):
+    with world, stoppable(config.train, folder) as (stop, display):
         for event in job.train(
             config,
             folder,
             device=device,
             progress=display.progress,
             stop_requested=stop,
-            processes=processes,
+            world=world,
         ):
             display.take(event)
     return event
-
-
-def follow(rank: Rank, options: Options) -> None:
-    """Do the work of a process other than number 0, which stops and saves the run."""
-    from attncli.jobs import train as job  # imports torch
-
-    console.be_quiet()  # process 0 writes the remarks
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with joined(rank) as group:
-        device = open_device(rank, options)
-        if folder := group.wait():
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            config = read_config(RunFolder(folder))
-            with memory_advice(config.train):
-                job.follow(group, config, folder, device)
 
 
 @contextmanager
@@ -314,63 +295,19 @@ def stopping() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
-SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended
-# of a child, which searches modules where this process does: with `-m`, a `json.py` of the current
-# folder would be run
-PROGRAM = "import sys; sys.path[:] = {!r}; from attncli.shell.app import main; main()"
+def open_world(processes: int, options: Options, *, dry_run: bool) -> World:
+    """Return the world of this process; a process other than number 0 works here to the end.
+
+    processes: number given on the command line. It is the size of the world once they are launched.
+    """
+    if several := find_part("world", "several"):
+        found: World = several(processes, options, dry_run=dry_run)
+        return found
+    if processes > 1:
+        raise ModelError(f"--processes {processes}", "1: this attn trains in one process")
+    return ALONE
 
 
 def launch(processes: int, arguments: Sequence[str]) -> int:
-    """Run `attn ARGUMENTS` in several processes by torchrun; return the exit status of process 0.
-
-    Each gets an equal part of the processor's cores, unless OMP_NUM_THREADS or --threads says how
-    many. Ctrl-C and SIGTERM are passed on. If a process ends with an error, all are ended.
-    """
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
-    logging.disable(logging.CRITICAL)  # of the launcher: process 0 says what happened
-    from torch.distributed.elastic.multiprocessing.api import SignalException
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-    from torch.distributed.run import parse_args, run
-
-    options = ["--standalone", "--local-addr=127.0.0.1", f"--nproc-per-node={processes}"]
-    child = [sys.executable, "-I", "-c", PROGRAM.format(sys.path)]
-    try:
-        run(parse_args([*options, "--no-python", *child, *arguments]))
-    except ChildFailedError as error:
-        first = error.failures.get(0)  # a process that a signal ended has a negative status
-        return first.exitcode if first and first.exitcode > 0 else 1
-    except SignalException as error:
-        return SIGNALLED + int(error.sigval)
-    return 0
-
-
-@contextmanager
-def joined(rank: Rank) -> Iterator[Processes]:
-    """Give the processes of a run to a `with` block; of several faults, the first alone is told."""
-    with Processes(rank) as group:
-        try:
-            yield group
-        except BaseException as error:
-            if not group.is_untold() and isinstance(error, ModelError):
-                raise typer.Exit(1) from None
-            raise
-
-
-def open_device(rank: Rank, options: Options) -> str:
-    """Return the device of this process, its own GPU if there are several; see `loading`."""
-    device = loading.open_device(options)
-    if rank.size > 1 and device == "mps":
-        raise ModelError("several processes on mps", "one process", "or give --device cpu")
-    if rank.size == 1 or device != "cuda":
-        return device
-    import torch
-
-    if rank.local >= torch.cuda.device_count():
-        raise ModelError(
-            f"no GPU for process {rank.local + 1} of this machine, which has "
-            f"{torch.cuda.device_count()}",
-            "at most one process per GPU",
-            "lower the number of processes, or give --device cpu",
-        )
-    torch.cuda.set_device(rank.local)
-    return f"cuda:{rank.local}"
+    """Run `attn ARGUMENTS` in several processes; return the exit status of process 0."""
+    return int(find_part("world", "launch")(processes, arguments))

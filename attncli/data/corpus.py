@@ -182,7 +182,7 @@ def pairs_of_files(source: Path, target: Path) -> Iterator[list[PairLine]]:
 
 def pair_of(line: Line) -> PairLine:
     """Return the pair of a line."""
-    number, text, ending, fault = line
+    number, text, ending, fault, *_ = line
     row = cells(text, separator_of(text))
     if not fault and text.strip() and len(row) < 2:
         fault = f"without a tab or {BARS} between source and target"

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attncli.faithful.numbers import digits_of
+from attncli.faithful.number_words import numbers_in_words
+from attncli.faithful.numbers import HALF_DAYS, digits_of, on_24_hours
 from attncli.faithful.parse import branches, count, scan
-from attncli.faithful.protect import FIRST, MARK, Part, protect, restore
+from attncli.faithful.protect import FIRST, MARK, SOFT, Part, is_sign, protect, restore
 from attncli.faithful.spans import UNSPACED, has_word
 from models.search.repeats import repetition
 
@@ -22,18 +23,24 @@ LOOP = 3  # times that a phrase occurs in a row, at least
 LONGEST, SHORTEST = 3.0, 0.25  # times as many characters as the source,
 LEEWAY = 60  # more or less
 MOST_IN_WORDS = 2  # digits before the zeros at the end of a number that may be in words
+LONGEST_IN_WORDS = 7  # digits of it, where the words are known
 THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")  # the space between them
 HALF_DAY = 12  # hours between both ways to count those of a day
+CLOCK = re.compile(r"(?<!\d)(\d{1,2})\s?(?:[:.h]|h(?:eures?)?\s)\s?([0-5]\d)(?!\d)")
 SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
 NAMES = {
     "digits": "other numbers",
     "parts": "a part that must not change",
+    "signs": "other signs",
     "tags": "other tags",
     "empty": "nothing where the source has words",
     "repetition": "a repetition loop",
     "length": "an unusual length",
     "characters": "a damaged character",
 }
+
+
+Languages = tuple[str, str]  # of a source and of its translation; "" if unknown
 
 
 class Check(NamedTuple):
@@ -78,7 +85,12 @@ def are_faithful(sources: Sequence[str], targets: Sequence[str]) -> bool:
 
 
 def check_marked(
-    source: str, output: str, parts: Sequence[Part], *, cut: bool = False
+    source: str,
+    output: str,
+    parts: Sequence[Part],
+    languages: Languages = ("", ""),
+    *,
+    cut: bool = False,
 ) -> tuple[Check, ...]:
     """Return the checks that an output fails; both texts have marks for the protected parts.
 
@@ -93,13 +105,20 @@ def check_marked(
         checks.append(Check("parts", told))
     elif _in_order(wanted, parts) != _in_order(found, parts):
         checks.append(Check("parts", "another order of placeholders without numbers"))
-    return (*checks, *check_plain(source, output, cut=cut))
+    if difference := changed_signs(source, output):
+        checks.append(Check("signs", difference))
+    checks += check_plain(source, output, languages, cut=cut)
+    if (times := lost_half_days(source, output)) and not any(one[0] == "digits" for one in checks):
+        checks.append(Check("digits", _told(Counter(times), Counter())))
+    return tuple(checks)
 
 
-def check_plain(source: str, output: str, *, cut: bool = False) -> tuple[Check, ...]:
+def check_plain(
+    source: str, output: str, languages: Languages = ("", ""), *, cut: bool = False
+) -> tuple[Check, ...]:
     """Return the checks on numbers, length, loops and characters; cut: see `check_marked`."""
     checks = []
-    if difference := changed_digits(source, output):
+    if difference := changed_digits(source, output, languages):
         checks.append(Check("digits", difference))
     if not has_word(output) and has_word(MARK.sub("", source)):
         checks.append(Check("empty", "the output has no words"))
@@ -123,31 +142,80 @@ def check_loop(source: str, output: str) -> list[Check]:
     return [Check("repetition", found)] if found else []
 
 
-def changed_digits(source: str, output: str) -> str:
+def changed_digits(source: str, output: str, languages: Languages = ("", "")) -> str:
     """Return how the numbers of an output differ from those of its source; "" if they do not.
 
-    Separators do not count, nor the other way to count the hours of a day. A lost number that may
-    be in words, such as 30, 1,000 or 2:30, is no difference if no other number came.
+    Separators do not count, nor the other way to count the hours of a day where a.m. or p.m. says
+    which half is meant. A number that one side has in words is no difference; where its language
+    is unknown, a lost number that may be in words, such as 30, 1,000 or 2:30, if no other came.
     """
     if source.isascii() and output.isascii() and not re.search(r"\d", source + output):
         return ""
-    wanted, found = Counter(digits_of(source)), Counter(digits_of(output))
+    wanted, found = (Counter(digits_of(text.replace(":00", ""))) for text in (source, output))
     lost, new = wanted - found, found - wanted
-    if not lost:
+    if not (lost or new):
         return ""
     joined = [THOUSANDS.sub("", text) for text in (source, output)]
-    if joined != [source, output] and not changed_digits(*joined):
+    if joined != [source, output] and not changed_digits(joined[0], joined[1], languages):
         return ""
-    for number in [*lost]:
+    mornings = {hour for hour, _, half in HALF_DAYS.findall(f"{source} {output}") if half in "aA"}
+    for number in [*lost] if HALF_DAYS.search(f"{source} {output}") else []:
         hour = int(number) if len(number) < 3 else -1
         for other in (str(hour + HALF_DAY), str(hour - HALF_DAY)):
-            if new[other] and hour > 0:
+            if new[other] and hour > 0 and not {number, other} & (mornings - {str(HALF_DAY)}):
                 lost[number] -= 1
                 new[other] -= 1
-    lost, new = +lost, +new
     new["0"] = 0  # 17:00 for 5 p.m.
-    in_words = all(len(one.rstrip("0")) <= MOST_IN_WORDS for one in lost)
-    return "" if in_words and not +new else _told(lost, +new)
+    in_words = all(len(one.rstrip("0")) <= MOST_IN_WORDS for one in +lost) and not +new
+    rests = (
+        _not_in_words(+lost, source, output, languages[1]),
+        _not_in_words(+new, output, source, languages[0]),
+    )
+    if rests[0] is not None or in_words:
+        lost = rests[0] or Counter()
+    if lost or rests[1]:
+        return _told(+lost, +new if rests[1] is None else rests[1])
+    return ""
+
+
+def _not_in_words(
+    numbers: Counter[str], text: str, other: str, language: str
+) -> Counter[str] | None:
+    """Return the numbers of a text that the other text has not in words, nor as a time of day.
+
+    None: the words of its language are unknown.
+    """
+    values = [int(one) for one in numbers if len(one) <= LONGEST_IN_WORDS]
+    words = numbers_in_words(other, language, values) if values else set()
+    if words is None:
+        return None
+    hours = {number % HALF_DAY for word in words for number in (word, word - 1)}  # half past one
+    clocks = (time for time in CLOCK.findall(text) if int(time[0]) % HALF_DAY in hours)
+    times = {str(int(one)) for time in clocks for one in time}
+    known = times.union(map(str, words))
+    return Counter({one: count for one, count in numbers.items() if one not in known})
+
+
+def lost_half_days(source: str, output: str) -> list[str]:
+    """Return the times with a.m. or p.m. of which the output has neither that nor 24 hours."""
+    found = digits_of(output)
+    if HALF_DAYS.search(output):
+        return []
+    times = HALF_DAYS.finditer(source)
+    return [one[0] for one in times if on_24_hours(one[0]).partition(":")[0] not in found]
+
+
+def changed_signs(source: str, output: str) -> str:
+    """Return which signs an output lacks, and which its source lacks; "" if none.
+
+    A currency or a percent sign may come from a word.
+    """
+    wanted, found = (
+        Counter(one for one in text if one in SOFT or is_sign(one)) for text in (source, output)
+    )
+    new = Counter({one: count for one, count in (found - wanted).items() if is_sign(one)})
+    lost = wanted - found
+    return _told(lost, new) if lost or new else ""
 
 
 def _in_order(marks: Sequence[str], parts: Sequence[Part]) -> list[str]:

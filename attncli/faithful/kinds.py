@@ -22,6 +22,12 @@ SUFFIXES = (
 )
 
 
+IN_ADDRESS = r"[!\#-'*-;=?-\[\]_a-z~]"  # characters, but no parentheses
+LINKED = r"\((?:[^()\n]|\([^()\n]*\))+\)"  # of a Markdown link
+IN_BRACES = r"[^${}\n]*(?:\{[^${}\n]*\}[^${}\n]*)*"  # of a formula
+DOMAINS = "com|org|net|edu|gov|io|info|dev|app|eu|uk|de|fr|ch|at"
+
+
 class PartKind(NamedTuple):
     """A kind of protected part."""
 
@@ -34,14 +40,18 @@ class PartKind(NamedTuple):
 KINDS = (
     PartKind("mark", "\ue000", "[\ue000-\uf8ff]"),
     PartKind("address", "https://a.org/b?c=1",
-         r"(?:https?|ftp|file|mailto|ssh|git)://?[!\#-;=?-\[\]_a-z~]*[\#-&*+\-/-9=@-Z_a-z~]"),
-    PartKind("host", "www.a-b.org/c", r"(?<![\w.])www\.[\w-]+\.[\w./-]*[\w/]"),
+         rf"(?:https?|ftp|file|mailto|ssh|git)://?(?:{IN_ADDRESS}|\({IN_ADDRESS}*\))*"
+         rf"(?:[\#-&*+\-/-9=@-Z_a-z~]|\({IN_ADDRESS}*\))"),
+    PartKind("host", "www.a-b.org/c", r"(?<![\w.@-])(?:www\.[\w-]+\.[\w./-]*[\w/]"
+         rf"|(?:(?:[\w-]+\.)+(?:{DOMAINS})|localhost)(?::\d+)?(?![\w-]|\.\w)(?:/(?:[\w./?=%&-]*[\w/])?)?)"),
     PartKind("mail", "a.b+c@mail.example.org", r"(?<![\w.+-])[\w+-]{1,64}(?:\.[\w+-]{1,64}){0,8}"
          r"@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}"),
+    PartKind("reference", "[%key:a::b%]", r"\[%[^\[\]\s]+%\]|(?<!\S)![a-z][a-z_]{2,}(?!\S)"
+         r"|<<[\w.\#/-]+(?:,\s?|>>)"),
     PartKind("wiki link", "[[The big house|",
          r"\[\[(?:[^\[\]|\n]{1,200}\||[^\[\]|\n]{1,200}\]\])|\]\]"),
     PartKind("Markdown link", "](a.html)",
-         r"!?\[(?=[^\[\]\n]{1,200}\]\([^()\n]+\))|(?<=[^\[\]])\]\([^()\n]+\)"),
+         rf"!?\[(?=[^\[\]\n]{{1,200}}\]{LINKED})|(?<=[^\[\]])\]{LINKED}"),
     PartKind("Markdown bold", "**", r"(?<![\w*])\*\*(?=\w)|(?<=[\w.,:!?])\*\*(?![\w*])"),
     PartKind("date pattern", "yyyy-MM-dd HH:mm",
          rf"(?<![\w/.-]){FIELD}(?:[-/.:,]\s?{FIELD})+(?:[ T]{FIELD}(?::{FIELD})+)?(?: a\b)?"
@@ -75,12 +85,22 @@ KINDS = (
     PartKind("Qt argument", "%L1", r"(?<!\d)%L?\d{1,2}(?![\w%$])"),
     PartKind("tag", "</b>", 
          r"</?[A-Za-z][\w:-]*(?:[\s=][^<>]*)?/?>|\[/?(?:[a-z][\w-]*|[A-Z_]{2,})\]"),
+    PartKind("font", r"\fB", r"\\f[BI][^\s\\]+\\f[RP]|\\f[BIRP](?:[./~$-][\w./-]*\w)?"
+         r"|(?<![A-Za-z])[BCFILSX]<[^<>\s]+>"
+         r"|(?<![A-Za-z])[BCFILSX]<(?=\w[^<>]{1,200}>)"),
+    PartKind("operator", "->", r"(?<!-)<?-{1,2}>|<-{1,2}(?!\w)|[!<>:=]=+>?|=>|<<|>>|<!--"
+         r"|(?<=[A-Za-z]{2})>(?!\w)"),
+    PartKind("time zone", "UTC+2",
+         r"(?:(?<=:\d\d )|(?<=[AaPp]M )|(?<=[ap]\.m\. ))(?![AP]M)[A-Z]{2,4}"
+         r"(?:[+-]\d{1,2})?(?!\w)|(?<!\w)UTC(?:[+-]\d{1,2}(?::\d\d)?)?(?!\w)"),
+    PartKind("name", "iPhone", r"(?<![\w-])[A-Za-z]*[a-z][A-Z][A-Za-z]*(?!\w)"),
     PartKind("entity", "&nbsp;", r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|\#\d{1,7}|\#x[0-9A-Fa-f]{1,6});"),
     PartKind("role", ":doc:`/admin/install`",
          r"(?::[a-z][\w:-]{0,30}:)?`(?=[^`<\n]{1,200} <[^`<>\n]{1,200}>`)"
          r"|(?<=[^`\s]) <[^`<>\n]{1,200}>`_{0,2}|:[a-z][\w:-]{0,30}:`[^`<\n]+`"),
     PartKind("code span", "`x = 1`", r"(?<!`)`{1,3}[^`\n]+`{1,3}"),
-    PartKind("formula", "$x^2$", r"\$(?=[^$\n]*[\^_\\={])[^$\s][^$\n]{0,80}\$"),
+    PartKind("formula", "$x^2$", r"\$(?![\d\s])(?=[^$\n]*[\^_\\={])"
+         rf"(?:[^${{}}\n]|\{{{IN_BRACES}\}}){{1,80}}(?<!\s)\$(?!\d)"),
     PartKind("dollar name", "$NAME$", r"\$[A-Za-z_]\w*\$?"),
     PartKind("underlined", "__name__", r"(?<!\w)__\w+?__(?!\w)|_{2,}"),
     PartKind("colon name", ":smile:",

@@ -16,21 +16,26 @@ GROUPS = rf"\d{{1,3}}(?:(?P<mark>{SEPARATORS})\d{{3}})(?:(?P=mark)\d{{3}})*(?!\d
 SPACED = rf"(?:(?<={SIGN})\s?)?\d{{1,3}}(?: \d{{3}})+(?:[.,]\d+)?(?=\s?(?:{SIGN}|[A-Z]{{3}}\b))"
 GROUPED = rf"(?:{SIGN}\s?)?(?:{SPACED}|{GROUPS})(?:\s?{SIGN})?"
 WHOLE = re.compile(
-    rf"(?P<before>{SIGN}?)\s?(?P<digits>\d[\d.,'’\u00a0\u202f ]*\d)\s?(?P<after>{SIGN}?)"
+    rf"(?P<minus>[-−]?)(?P<before>{SIGN}?)\s?"
+    rf"(?P<digits>\d(?:[\d.,'’\u00a0\u202f ]*\d)?)\s?(?P<after>{SIGN}?)"
+)
+HALF_DAYS = re.compile(  # 7 p.m., 7:15 PM
+    r"(?<![\d.,:])(\d{1,2})(?:[:.](\d\d))?\s?([aApP])\.?\s?[mM]\b(?:\.(?=\s*\S))?"
 )
 NUMBER = re.compile(rf"\d+(?:{SEPARATORS}\d{{3}}(?!\d))*")
 
 
 class NumberStyle(NamedTuple):
-    """Separators of a language, and the side of its currency signs."""
+    """Separators of a language, the side of its currency signs, and how it counts hours."""
 
     group: str
     decimal: str
     sign_first: bool
+    half_days: bool = False
 
 
 STYLES = {
-    "en": NumberStyle(",", ".", True),
+    "en": NumberStyle(",", ".", True, half_days=True),
     "de": NumberStyle(".", ",", False),
     "es": NumberStyle(".", ",", False),
     "fr": NumberStyle(HARD_SPACE, ",", False),
@@ -54,12 +59,25 @@ def localised(number: str, source: str, target: str) -> str:
         fraction = groups.pop()
     elif marks == [STYLES[source].decimal] or groups[0][0] == "0":
         return number  # 1,234 of a German text has decimals
-    style = STYLES[target]
+    style, minus = STYLES[target], found["minus"]
     text = style.group.join(groups) + (style.decimal + fraction if fraction else "")
     sign = found["before"] or found["after"]
     if not sign:
-        return text
-    return sign + text if style.sign_first else f"{text}{HARD_SPACE}{sign}"
+        return minus + text
+    return f"{minus}{sign}{text}" if style.sign_first else f"{minus}{text}{HARD_SPACE}{sign}"
+
+
+def in_style(raw: str, source: str, target: str) -> str:
+    """Return a number, or a time with a.m. or p.m., as the target language writes it."""
+    if target in STYLES and not STYLES[target].half_days and HALF_DAYS.fullmatch(raw):
+        return on_24_hours(raw)
+    return localised(raw, source, target)
+
+
+def on_24_hours(time: str) -> str:
+    """Return a time with a.m. or p.m., such as 7:15 PM, as 19:15."""
+    hour, minute, half = HALF_DAYS.findall(time)[0]
+    return f"{int(hour) % 12 + 12 * (half in 'pP')}:{minute or '00'}"
 
 
 def digits_of(text: str) -> list[str]:

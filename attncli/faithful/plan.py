@@ -27,13 +27,14 @@ from attncli.faithful.divide import (
 )
 from attncli.faithful.fit import Fitting, concatenated, fitted, joined
 from attncli.faithful.parse import TAG, TaggedLine, parse
-from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_digits
+from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_amounts
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.spans import has_word
 from attncli.faithful.stand_ins import Edit, StandIns, marked, readable
 from models.core.limits import LINE_TAGS
 from models.core.types import EMPTY, Hypothesis, Translation
 from models.core.use_config import VERBATIM, PrepareConfig
+from models.search.prefix import Steering
 from models.text.normalise import APOSTROPHE_SIGNS as APOSTROPHES
 from models.text.normalise import (
     PLAIN_SIGNS,
@@ -61,7 +62,9 @@ KEYS = re.compile(
 ITEM = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}\.\s+(?=[^\W\d_])")  # of a numbered list
 ELLIPSIS = re.compile(r"(\S+(?:\s+\S+){0,3}?)(\s?(?:…|\.{3}))")  # at the end of an entry
 DOTS = re.compile(r"(?<!\.)\.{3}(?!\.)|…")
+HALF_DAY = re.compile(r"(?<=\d)\s?([AP])M\b\.?")
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
+AMOUNTS = frozenset(("digits", "signs"))  # faults that numbers and signs as parts avoid
 IN_HALVES = frozenset(("repetition", "length", "empty", "characters"))  # faults of long texts
 
 
@@ -84,6 +87,7 @@ class Plan:
     copied: bool = False  # the line is its own output
     foreign: bool = False  # copied, because the model has no token for any of its letters
     in_target: bool = False  # copied, because it is in the target language
+    steering: tuple[Steering, ...] = ()  # of each piece, if the line is steered
 
     @classmethod
     def of(
@@ -244,7 +248,11 @@ class Plan:
         )
 
     def _plain(self, text: str) -> str:
-        """Return a text with plain signs, such as ... for …, for those that are unknown."""
+        """Return a text with plain signs, such as ... for …, for those that are unknown.
+
+        7 PM becomes 7 p.m., as most texts of a training have it.
+        """
+        text = HALF_DAY.sub(lambda half: f" {half[1].lower()}.m.", text)
         if text.isascii():
             return text
         unknown = self.model.unknown_characters(text)
@@ -288,7 +296,7 @@ class Plan:
         if (
             self.model.inputs or not self.model.prepare.parts
         ):  # rows are no text; answers have digits
-            failed = [one for one in failed if not self.model.inputs and one.name != "digits"]
+            failed = [one for one in failed if not self.model.inputs and one.name not in AMOUNTS]
         lost = self.model.unknown_characters("".join(self.texts))
         return TranslatedLine(
             self.line,
@@ -325,7 +333,8 @@ class Plan:
 
     def _checks(self, number: int, output: Hypothesis) -> tuple[Check, ...]:
         text, _ = self.marked(number, output.text)
-        return check_marked(self.pieces[number], text, self.parts, cut=output.truncated)
+        languages = (self.language, self.model.to)
+        return check_marked(self.pieces[number], text, self.parts, languages, cut=output.truncated)
 
     def _plainly(self, outputs: Sequence[Hypothesis]) -> list[str]:
         """Return outputs with marks, as the model wrote them."""
@@ -363,10 +372,12 @@ class Plan:
     def again(self, result: TranslatedLine) -> Plan | None:
         """Return a plan for a line that failed a check; None if nothing can be done.
 
-        A lost part is translated around, a loop in halves, and lost digits become parts.
+        A lost part is translated around, a loop in halves, and lost numbers become parts.
         """
-        if not result.checks or self.options.verbatim or not self.form.parts:
+        if not result.checks or self.options.verbatim or not self.form.parts or self.steering:
             return None
+        if self.tagged and self.model.reserved and AMOUNTS & {one.name for one in result.checks}:
+            return self._with_amounts(self.tagged)
         pieces, gaps, parts = list[str](), [self.gaps[0]], self.parts
         for number, (piece, gap) in enumerate(zip(self.pieces, self.gaps[1:], strict=True)):
             names = {one.name for one in self._checks(number, result.parts[number].hypotheses[0])}
@@ -376,8 +387,8 @@ class Plan:
             elif names & IN_HALVES:
                 inner = halves(piece)
                 between = ["", *[" "] * (len(inner) - 1), ""]
-            elif "digits" in names and not self.tagged and self.model.reserved:
-                piece, parts = with_digits(piece, parts)
+            elif names & AMOUNTS and self.model.reserved:
+                piece, parts = with_amounts(piece, parts, (self.language, self.model.to))
                 inner = [piece]
             gaps[-1] += between[0]
             pieces += inner
@@ -385,3 +396,20 @@ class Plan:
             gaps[-1] += gap
         plan = replace(self, pieces=tuple(pieces), gaps=tuple(gaps), parts=parts)
         return None if plan.pieces == self.pieces or not pieces else plan
+
+    def _with_amounts(self, tagged: TaggedLine) -> Plan | None:
+        """Return the plan of a line with tags whose numbers and signs are parts."""
+        parts, pieces, languages = self.parts, list[str](), (self.language, self.model.to)
+        for piece in self.pieces:
+            piece, parts = with_amounts(piece, parts, languages)
+            pieces.append(piece)
+        own = [self.parts]
+
+        def change(text: str) -> str:
+            text, own[0] = with_amounts(text, own[0], languages)
+            return text
+
+        tagged = tagged.changed(change)._replace(parts=parts)
+        if own[0] != parts or len(parts) == len(self.parts):
+            return None  # a tag is inside a number
+        return replace(self, pieces=tuple(pieces), parts=parts, tagged=tagged)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
+from unicodedata import category
 
 from attncli.faithful.kinds import EMOJI, KINDS
-from attncli.faithful.numbers import localised
+from attncli.faithful.numbers import HALF_DAYS, in_style, localised
 from models.text.tokenizer import RESERVED
 
 FIRST = RESERVED  # the first mark
@@ -27,15 +27,22 @@ LATIN = 0x24F  # the last letter of the extended Latin alphabet
 MARK = re.compile("[\ue000-\uf8ff]")
 # most texts have none of what these find
 QUICK = re.compile(
-    r"[^\sA-Za-zÀ-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|:[a-z_]|::|\w\.\w|[a-z]-[A-Z]|\. \. \.|XXX|BIC"
-    r"|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
+    r"[^\sA-Za-zÀ-ÖØ-öø-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|:[a-z_]|::|\w\.\w|[a-z]-?[A-Z]|\. \. \."
+    r"|XXX|BIC|localhost|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
 )
-DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+AMOUNTS = re.compile(  # what a model may lose: times, numbers with their signs, signs
+    rf"{HALF_DAYS.pattern}|(?:[€£¥₹$]\s?)?(?:(?<![\w)])[-−])?\d+(?:[.,]\d+)*(?:\s?[%€£¥₹$])?"
+    r"|[%&€£¥₹$\[\]{}]"
+)
 DOLLAR = re.compile(r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)")
 # of a placeholder that is numbered or named
 INDEX = re.compile(r"%L?\d+(?:\$|$)|[{(:@\#$_\[]\w|\w%$")
 QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
-SIGNS = frozenset("=^#&~<>°²³¹™®©+*")  # unknown signs that belong to the word they touch
+SIGNS = frozenset("=^#&~<>°²³¹™®©+−×÷±")  # signs that belong to the word they touch
+# Signs that models are known to read, because they have another place or word in each language.
+# A translation without them is repeated with them as parts.
+SOFT = frozenset("%&€£¥₹$[]{}")
+PLAIN_TEXT = frozenset("`´¨¸")  # quotes and accents, which are no signs
 BETWEEN = re.compile(r"[-/|;=+]?")  # parts with this between them are one
 
 FoundPart = tuple[int, int, str]  # start, end, name of a kind
@@ -80,6 +87,7 @@ def protect(
     has_signs, strange = bool(QUICK.search(text)), set[str]()
     if has_signs or not text.isascii():  # a model may know letters such as ë and ō, from bytes
         strange = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
+        strange |= {*filter(is_sign, text)}
     if not (strange or has_signs):
         return Protected(text, tuple(more))
     parts, marked, at = list(more), "", 0
@@ -95,7 +103,7 @@ def protect(
             continue
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
-        shown = localised(raw, *languages) if kind == "number" else raw
+        shown = localised(raw, *languages) if kind in ("number", "sign") else raw
         sides = ((start, text[start - 1 : start]), (end, text[end : end + 1]))
         touching = (at not in edges and (one.isalnum() or one == "_") for at, one in sides)
         marked += chr(FIRST + len(parts))
@@ -118,17 +126,19 @@ def restore(text: str, parts: Sequence[Part], *, source: bool = False) -> str:
     return MARK.sub(written, text) if parts else text
 
 
-def with_digits(text: str, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-    """Return a text with a mark for each number in digits, and the parts with them."""
+def with_amounts(
+    text: str, parts: tuple[Part, ...], languages: tuple[str, str]
+) -> tuple[str, tuple[Part, ...]]:
+    """Return a text with a mark for each number and each sign in it, and the parts with them."""
     found = [*parts]
 
-    def mark(number: re.Match[str]) -> str:
+    def mark(amount: re.Match[str]) -> str:
         if len(found) >= MOST:
-            return number[0]
-        found.append(Part(number[0], number[0]))
+            return amount[0]
+        found.append(Part(amount[0], in_style(amount[0], *languages)))
         return chr(FIRST + len(found) - 1)
 
-    return DIGITS.sub(mark, text), tuple(found)
+    return AMOUNTS.sub(mark, text), tuple(found)
 
 
 @cache
@@ -137,17 +147,24 @@ def finder() -> re.Pattern[str]:
     return re.compile("|".join(f"(?P<k{n}>{kind.pattern})" for n, kind in enumerate(KINDS)))
 
 
+@cache
+def is_sign(character: str) -> bool:
+    """Return True for a sign that no model reads, whatever its vocabulary has."""
+    kind = category(character)
+    return character in "#*@\\_§¶†‡•‰" or (kind[0] == "S" and character not in SOFT | PLAIN_TEXT)
+
+
 def _found(text: str, strange: set[str]) -> Iterator[FoundPart]:
     """Yield the protected parts of a text, in any order."""
     # the placeholders $1, $2, ... of a text: all from 1 on. Others are prices
     dollars = [*DOLLAR.finditer(text)]
     if {int(one[0][1]) for one in dollars} == {*range(1, len({one[0] for one in dollars}) + 1)}:
         yield from ((*one.span(), "dollar name") for one in dollars)
-    tagged = set[int]()  # characters of tags, whose words are text
+    covered = set[int]()  # characters of parts, whose signs take no further words
     for found in finder().finditer(text):
         kind, raw = KINDS[int(str(found.lastgroup)[1:])].name, found[0]
-        if raw[0] == "<" or raw == "**":
-            tagged.update(range(*found.span()))
+        if kind not in ("word", "digits"):
+            covered.update(range(*found.span()))
         if kind == "mark":
             yield _with_word(text, found.start())
         elif kind == "digits":
@@ -157,7 +174,7 @@ def _found(text: str, strange: set[str]) -> Iterator[FoundPart]:
         elif kind != "word" or _is_code(raw):
             yield (*found.span(), kind)
     if strange:
-        yield from _signs(text, strange, tagged)
+        yield from _signs(text, strange, covered)
 
 
 def _is_code(raw: str) -> bool:
@@ -179,11 +196,11 @@ def _with_word(text: str, at: int) -> FoundPart:
     return (start, end, "word") if inside or 0 < end - start - 1 < 3 else (at, at + 1, "mark")
 
 
-def _signs(text: str, strange: set[str], tagged: set[int]) -> Iterator[FoundPart]:
+def _signs(text: str, strange: set[str], covered: set[int]) -> Iterator[FoundPart]:
     """Yield the emoji of a text, and its other characters without a token, with their words."""
     at = 0
     while at < len(text):
-        if text[at] not in strange or at in tagged:
+        if text[at] not in strange or at in covered:
             at += 1
             continue
         start, end = at, at + 1
@@ -202,8 +219,8 @@ def _signs(text: str, strange: set[str], tagged: set[int]) -> Iterator[FoundPart
 
 
 def _in_word(character: str, strange: set[str]) -> bool:
-    category = unicodedata.category(character)[0]
-    return category in "LMN" or (character in strange and category != "Z" and character in SIGNS)
+    kind = category(character)[0]
+    return kind in "LMN" or (character in strange and kind != "Z" and character in SIGNS)
 
 
 def _merged(text: str, found: Iterator[FoundPart]) -> list[FoundPart]:

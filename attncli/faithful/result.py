@@ -19,6 +19,8 @@ class Line(NamedTuple):
     text: str
     ending: str = "\n"  # or "\r\n"; a last line without an ending gets "\n"
     fault: str = ""  # why the text cannot be processed; it is then only shown
+    prefix: str = ""  # text that its outputs begin with
+    looks: tuple[str, ...] = ()  # where they look; see attncli.faithful.steer
 
 
 def text_line(number: int, text: str) -> Line:

@@ -144,8 +144,9 @@ def read_job(words: Sequence[str]) -> BulkJob:
             f"{refused[0]} cannot be used in a bulk job",
             hint="leave it out; files, folders and --field stand before `--`",
         )
-    if settings.get("glossary"):  # workers need no file
-        settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
+    for terms in ("glossary", "lexicon"):  # workers need no file
+        if settings.get(terms):
+            settings[terms] = [list(term) for term in read_glossary(settings[terms]).terms]
     if reverse := settings.get("reverse_model"):
         settings["reverse_model"] = _folder(reverse, shipped)
     if "threads" not in given:

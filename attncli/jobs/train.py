@@ -39,10 +39,9 @@ from attncli.training.interfaces import (
     Stepped,
 )
 from attncli.training.log import add_update, interval_record
-from attncli.training.precision import DTYPES, chosen_precision, limit_kernel_caches
-from attncli.training.processes import ALONE, Processes, ProcessLost
+from attncli.training.precision import chosen_precision, limit_kernel_caches
 from attncli.training.retention import compared, is_compared
-from attncli.training.run import Run, completed, open_run, started, stored_state
+from attncli.training.run import Run, open_run, started
 from attncli.training.saving import (
     draw_curves,
     finish,
@@ -53,9 +52,9 @@ from attncli.training.saving import (
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import source_of_run, training_source
 from attncli.training.state import State, finished_run
+from attncli.training.world import ALONE, ProcessLost, World
 from models.core.config import ModelConfig
 from models.core.errors import ModelError
-from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
@@ -69,11 +68,11 @@ def train(
     device: str,
     progress: Progress,
     stop_requested: StopRequested = lambda: False,
-    processes: Processes = ALONE,
+    world: World = ALONE,
 ) -> Iterator[RunEvent]:
     """Train in a folder and yield the events; at the end the folder is a bundle.
 
-    processes: seen from number 0; the others call `follow`. Raises Interrupted, with everything
+    world: seen from process 0. Raises Interrupted, with everything
     saved, once `stop_requested()` returns True. It is not called while the data are prepared,
     because there is nothing to save yet. Raises ProcessLost if another process ends, with
     everything saved.
@@ -99,25 +98,9 @@ def train(
             run = open_run(folder, config, data, home)
         if changes:
             run.log.write("changed", {"step": run.state.counters.step, "settings": changes})
-        processes.begin(path)
-        yield started(run, processes.size, changes)
-        yield from events(run, progress, stop_requested, processes)
-
-
-def follow(group: Processes, config: RunConfig, path: Path, device: str) -> None:
-    """Train to the end of a run, as every process but number 0, which prepares and saves it."""
-    limit_kernel_caches()
-    data = source_of_run(config).loaded(path, lambda label, done, total: None)
-    config = completed(config, data)
-    state = stored_state(RunFolder(path), source_of_run(config), data, torch.device(device))
-    tables = (data.tokenizer, config.tokenizer, SearchConfig(**vars(config.search)))
-    bundle = Bundle(state.model, *tables, prepare=data.prepare)
-    score = evaluator(bundle, data.dev, config.train, group)
-    dtype = DTYPES[config.train.precision]
-    reward = data.reward_loss
-    for _ in fit(state, data.examples, score, config.train, dtype, reward, processes=group):
-        if group.first(False):
-            return
+        world.begin(path)
+        yield started(run, world.size, changes)
+        yield from events(run, progress, stop_requested, world)
 
 
 def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished | None]:
@@ -155,7 +138,7 @@ def fingerprints(data: DataConfig, model: ModelConfig, start_from: str) -> dict[
 
 
 def events(
-    run: Run, progress: Progress, stop_requested: StopRequested, processes: Processes
+    run: Run, progress: Progress, stop_requested: StopRequested, world: World
 ) -> Iterator[RunEvent]:
     """Train to the end and select the final weights; save the state also when interrupted."""
     show = stoppable(progress, stop_requested)
@@ -164,7 +147,7 @@ def events(
         show("evaluating", share, 1)
 
     try:
-        yield from updates(run, report, stop_requested, processes)
+        yield from updates(run, report, stop_requested, world)
         yield run.state.counters.kept or finish(run, report)
         if comparison := compared(run, report):
             yield comparison
@@ -177,12 +160,12 @@ def events(
 
 
 def updates(
-    run: Run, report: Report, stop_requested: StopRequested, processes: Processes
+    run: Run, report: Report, stop_requested: StopRequested, world: World
 ) -> Iterator[Event]:
     """Yield the events of the loop; log and save each before it is yielded."""
     config, data, saved = run.config.train, run.data, time.monotonic()
     bundle, dev = run.bundle(run.state.model), run.data.dev
-    score = evaluator(bundle, dev, config, processes, report)
+    score = evaluator(bundle, dev, config, world, report)
     for event in fit(
         run.state,
         data.examples,
@@ -190,7 +173,7 @@ def updates(
         config,
         run.dtype,
         reward_loss=data.reward_loss,
-        processes=processes,
+        world=world,
     ):
         match event:
             case Stepped():
@@ -210,7 +193,7 @@ def updates(
         if late or isinstance(event, Evaluated):
             saved = time.monotonic()
         yield event
-        if processes.first(stop_requested()):
+        if world.first(stop_requested()):
             raise Interrupted
 
 
@@ -218,7 +201,7 @@ def evaluator(
     bundle: Bundle,
     dev: DevSet | None,
     config: TrainConfig,
-    processes: Processes,
+    world: World,
     report: Report = lambda share: None,
 ) -> Evaluate | None:
     """Return the function that scores the current weights of a bundle; None without a dev set."""
@@ -227,7 +210,7 @@ def evaluator(
 
     def score(state: State) -> Scores:
         with state.evaluated():
-            return evaluate(bundle, dev, config, report, processes)
+            return evaluate(bundle, dev, config, report, world)
 
     return score
 

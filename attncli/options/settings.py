@@ -63,6 +63,8 @@ class Options:
     format: str = "text"  # of the rows of results
     with_scores: bool = False  # True puts the score before each output
     alone: bool = False  # True for the only file of a command, whose row has no name
+    prefix: str = ""  # text that each output begins with
+    look: tuple[str, ...] = ()  # where each output looks; see attncli.faithful.look
     search: SearchConfig = option(SearchConfig, "search; the model has its own defaults")
     attention: HardAttention = option(HardAttention, "attention")
 

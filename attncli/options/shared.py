@@ -81,11 +81,26 @@ PictureFile = Annotated[
         "with words, or of an image, also .npz."
     ),
 ]
+Prefix = Annotated[
+    str,
+    typer.Option(
+        metavar="TEXT", help="Text that each output begins with; a space behind it ends the word."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
 GoldIndex = Annotated[
     Literal["0", "1"] | None,
     typer.Option(help="Index of the first word in --gold, if the file does not show it."),
 ]
+
+
+def look_option(places: str) -> Any:
+    """Return the option --look. places: how to write where an output looks."""
+    return typer.Option(
+        "--look",
+        metavar="PLACE[@WORDS]",
+        help=f"Attend to this place alone: {places}; @1-3: for output words 1 to 3. Repeatable.",
+    )
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ ENDPOINTS = (
     ("/health", information.health, GET),
     ("/caption", media.caption, POST),
     ("/align", translate.align, POST),
+    ("/alternatives", translate.alternatives, POST),
     ("/classify", labels.classify, POST),
     ("/transcribe", media.transcribe, POST),
     ("/models", information.models, GET),

@@ -34,7 +34,8 @@ async def caption(request: Request) -> Response:
     call = await call_of(request)
     given = call.given
     nbest = max(1, given.number("nbest", 1, MOST_CAPTIONS))
-    job = call.job(CAPTION, nbest=nbest, weights=given.flag("attention", True))
+    steered = steering(call)
+    job = call.job(CAPTION, nbest=nbest, weights=given.flag("attention", True), **steered)
     image = next(filter(None, given.files.values()), b"")
     if not image:
         raise invalid("no image; send its bytes as the body, or as the field `file` of a form")
@@ -46,6 +47,13 @@ async def caption(request: Request) -> Response:
         square = outcome.attention.image  # as the model read it; its maps lie over it
         answer["image"] = await asyncio.to_thread(data_url, square, "JPEG", quality=88)
     return JSONResponse(answer)
+
+
+def steering(call: Call) -> dict[str, Any]:
+    """Return the prefix and the looks of a request, as options of its job."""
+    prefix = call.given.text("prefix", "")
+    call.service.check_length([prefix])
+    return {"prefix": prefix, "look": call.given.looks()}
 
 
 def check_pixels(image: bytes, most: int) -> None:
@@ -91,7 +99,7 @@ async def transcribe(request: Request) -> Response:
     call = await call_of(request)
     given = call.given
     language, weights = given.text("language", ""), given.flag("attention")
-    job = call.job(TRANSCRIBE, align=True, source=language, weights=weights)
+    job = call.job(TRANSCRIBE, align=True, source=language, weights=weights, **steering(call))
     found = await transcribed(call, given.text("model", ""), job)
     return JSONResponse(record(found))
 

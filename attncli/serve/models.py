@@ -34,6 +34,7 @@ class Job(NamedTuple):
     task: str
     options: Any  # of the task, that the request gives
     weights: bool = False  # attention, which the answer contains
+    words: int = 0  # of a list of words that a translation can go on with, in place of it
 
     @classmethod
     def of(
@@ -52,7 +53,9 @@ class Job(NamedTuple):
 
         Raises ModelError for options that do not suit the model.
         """
-        runner = find_runner(self.task).of(served.model, self.options)
+        runner: Any = find_runner(self.task).of(served.model, self.options)
+        if self.words:
+            return [runner.alternatives(line, self.words) for line in inputs]
         items = [
             runner.item(number, one) if type(one) in (str, tuple) else one  # a line or a file
             for number, one in enumerate(inputs, 1)

@@ -24,11 +24,12 @@ T = TypeVar("T")
 SECONDS = 2  # after which a client may try again
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
-TEXTS = ("q", "translation", "timestamp_granularities[]")  # fields that may be lists
+TEXTS = ("q", "translation", "look", "timestamp_granularities[]")  # fields that may be lists
 MOST_FIELDS = 1000  # of a form
 DIVIDING = (b",", b"[", b"{", b"%")  # signs before a value of JSON, or a character of a form
 UNREADABLE = "the form cannot be read"
 MOST_TERMS = 1000  # of a glossary
+MOST_LOOKS = 20  # of one output
 MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
 BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
 BYTES_PER_SECOND = 1 << 20  # that a client must send beyond that
@@ -103,6 +104,13 @@ class Parameters(NamedTuple):
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise invalid(f"{name} must be a text or a list of texts")
         return [_checked(name, one) for one in value]
+
+    def looks(self) -> tuple[str, ...]:
+        """Return where an output looks: one text, or several; "": nowhere."""
+        given = self.texts("look") if self.values.get("look") else []
+        if len(given) > MOST_LOOKS:
+            raise invalid(f"look has {len(given):,} entries: at most {MOST_LOOKS}")
+        return tuple(given)
 
     def number(self, name: str, default: int, most: int) -> int:
         """Return a whole number from 0 to `most`."""

@@ -1,5 +1,6 @@
 """POST /translate: LibreTranslate's protocol; `alignments`, `heads` and `model` are additions.
 
+POST /alternatives: the words that a translation can go on with.
 POST /align: which words of a text and of its translation belong together.
 """
 
@@ -12,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from attncli.documents.document import LINE_END
-from attncli.faithful.result import TranslatedLine
+from attncli.faithful.result import Line, TranslatedLine, text_line
+from attncli.faithful.steer import divided_steering
 from attncli.serve.documents import doubts, translated_html
 from attncli.serve.labels import AUTO, Detected, recognised
 from attncli.serve.models import Job
@@ -22,6 +24,7 @@ from attncli.task.panels import AlignedPair
 from attncli.task.runner import JsonObject
 
 MOST_ALTERNATIVES = 20
+WORDS_SHOWN, MOST_WORDS = 8, 20  # of /alternatives
 # characters of a line times those of its translation, of all lines; with every head, HEADS times
 MOST_WEIGHTS, HEADS = 16_000_000, 8
 FORMATS = ("text", "html")
@@ -39,8 +42,7 @@ async def translate(request: Request) -> Response:
     if job.weights:
         lines = [line for text in texts for line in LINE_END.split(text)]
         _check_weights(heads, lines, lines)
-    known = partial(call.service.catalogue.language, model=model)
-    source, target = known(given.text("source")), known(given.text("target"))
+    source, target = _languages(call)
     languages = await _sources(call, texts, source, target, model)
     found = [EMPTY | {"translatedText": text} for text in texts]  # in the target language already
     for language in {one.language for one in languages} - {target}:
@@ -48,6 +50,8 @@ async def translate(request: Request) -> Response:
         numbers = [n for n, one in enumerate(languages) if one.language == language]
         own = job.in_direction(direction.languages)
         translated = translated_html if own.options.document else _translated
+        if given.values.get("prefix") or given.looks():
+            translated = _steered
         results = await translated(call, direction.model, own, [texts[n] for n in numbers])
         for n, result in zip(numbers, results, strict=True):
             found[n] = EMPTY | result
@@ -67,6 +71,51 @@ async def translate(request: Request) -> Response:
     return JSONResponse(
         {name: values if call.is_list else values[0] for name, values in columns.items()}
     )
+
+
+async def alternatives(request: Request) -> Response:
+    """Return the words that the translation of a text can go on with behind a prefix."""
+    call = await call_of(request)
+    given, model = call.given, call.given.text("model", "")
+    count = max(1, given.number("n", WORDS_SHOWN, MOST_WORDS))
+    [language] = await _sources(call, [_one_text(call)], *_languages(call), model)
+    target = call.service.catalogue.language(given.text("target"), model)
+    direction = call.service.catalogue.direction(language.language, target, model)
+    job = call.job("translate", settings=(call.address,))._replace(words=count)
+    lines = _lines(call)
+    line = lines[min(len(LINE_END.findall(given.text("prefix", ""))), len(lines) - 1)]
+    [found] = await call.run(direction.model, job.in_direction(direction.languages), [line])
+    words = [{"word": one.word, "probability": round(one.probability, 5)} for one in found]
+    return JSONResponse({"alternatives": words})
+
+
+def _languages(call: Call) -> tuple[str, str]:
+    """Return the codes of source and target language that a client gives."""
+    known = partial(call.service.catalogue.language, model=call.given.text("model", ""))
+    return known(call.given.text("source")), known(call.given.text("target"))
+
+
+def _one_text(call: Call) -> str:
+    """Return the text `q`. Raises RequestError for several, and for HTML, which are not steered."""
+    texts = call.texts()
+    if len(texts) > 1 or call.is_list or call.given.text("format", "text") != "text":
+        raise invalid("prefix and look are for one text q, which is no list and no HTML")
+    return texts[0]
+
+
+def _lines(call: Call) -> list[Line]:
+    """Return the lines of the text `q`, each with its part of the prefix and its looks."""
+    text, prefix = _one_text(call), call.given.text("prefix", "")
+    call.service.check_length([prefix])
+    whole = text_line(1, text)._replace(prefix=prefix, looks=call.given.looks())
+    parts = divided_steering(whole, LINE_END.split(text))
+    return [line._replace(number=number) for number, line in enumerate(parts, 1)]
+
+
+async def _steered(call: Call, model: str, job: Job, texts: Sequence[str]) -> list[JsonObject]:
+    """Translate the one text `q`, whose output is steered."""
+    found = await call.run(model, job, _lines(call))
+    return [_joined(found, LINE_END.findall(texts[0]), job.options.search.nbest)]
 
 
 async def align(request: Request) -> Response:

@@ -28,6 +28,7 @@ from attncli.options.shared import convert_quickly
 from attncli.task.table import task_commands
 from attncli.terminal import console
 from attncli.version import __version__
+from models.core.annexes import entries
 from models.core.errors import ModelError, exhausted, is_exhausted
 
 # SIGTERM and SIGHUP: a command ends as after Ctrl-C, and removes its temporary files.
@@ -79,8 +80,6 @@ class Termination:
 COMMANDS = {
     "train": "attncli.commands.train:train",
     **task_commands(scoring=False),
-    "serve": "attncli.commands.serve:serve",
-    "bulk": "attncli.commands.bulk:bulk",
     **task_commands(scoring=True),
     "runs": "attncli.commands.runs:list_runs",
     "runs prune": "attncli.commands.runs:prune",
@@ -92,6 +91,7 @@ COMMANDS = {
     "models add": "attncli.commands.models:add",
     "models remove": "attncli.commands.models:remove",
     "models verify": "attncli.commands.models:verify",
+    **entries("command"),
 }
 GROUPS = {  # commands in `attn --help`, which names the others in one line
     "Use": [
@@ -229,7 +229,8 @@ class CommandTable(TyperGroup):
         """Write the commands in groups, and the names of the others."""
         for title, names in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, summary(name)) for name in names])
+                known = [name for name in names if name in COMMANDS]  # without some annex
+                formatter.write_dl([(name, summary(name)) for name in known])
         others = [name for name in COMMANDS if not any(name in names for names in GROUPS.values())]
         with formatter.section("Also"):
             formatter.write_text(", ".join(others))

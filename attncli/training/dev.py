@@ -15,7 +15,7 @@ from attncli.scoring.translations import Scoring, sacrebleu_tokens
 from attncli.scoring.translations import metrics as sacrebleu_metrics
 from attncli.task.panels import ShownExample, spread
 from attncli.training.interfaces import METRICS, Scores
-from attncli.training.processes import ALONE, Processes
+from attncli.training.world import ALONE, World
 from models.core.use_config import PrepareConfig
 from models.search.batching import length_batches, pad_pairs, windows
 
@@ -224,21 +224,21 @@ def evaluate(
     dev: DevSet,
     config: TrainConfig,
     report: Report = lambda share: None,
-    processes: Processes = ALONE,
+    world: World = ALONE,
 ) -> Scores:
     """Return the scores of the bundle's weights; all processes call this, and share the work."""
     dev = dev.encoded_by(bundle.model, report)
-    loss = dev_loss(bundle.model, bundle.tokenizer, dev, report, processes)
+    loss = dev_loss(bundle.model, bundle.tokenizer, dev, report, world)
     if config.metric == "loss":
         return Scores(loss, None)
     outputs, device = [""] * len(dev), str(next(bundle.model.parameters()).device)
-    own = list(range(processes.number, len(dev), processes.size))
-    part = dev if processes.size == 1 else dev.some(own)
+    own = list(range(world.number, len(dev), world.size))
+    part = dev if world.size == 1 else dev.some(own)
     found = part.outputs(bundle, device, report) if own else []
-    for number, content in enumerate(processes.gather(json.dumps(found).encode())):
-        outputs[number :: processes.size] = json.loads(content)
-    scores = Scores(loss) if processes.number else dev.scores(loss, outputs, config)
-    return Scores(**json.loads(processes.gather(json.dumps(scores._asdict()).encode())[0]))
+    for number, content in enumerate(world.gather(json.dumps(found).encode())):
+        outputs[number :: world.size] = json.loads(content)
+    scores = Scores(loss) if world.number else dev.scores(loss, outputs, config)
+    return Scores(**json.loads(world.gather(json.dumps(scores._asdict()).encode())[0]))
 
 
 def dev_loss(
@@ -246,7 +246,7 @@ def dev_loss(
     tokenizer: Tokenizer,
     dev: DevSet,
     report: Report = lambda share: None,
-    processes: Processes = ALONE,
+    world: World = ALONE,
 ) -> float:
     """Return the negative log-likelihood per target token, in nats, without label smoothing."""
     import torch
@@ -254,11 +254,11 @@ def dev_loss(
     from models.networks.losses import sequence_loss
 
     total, tokens = 0.0, 0
-    batches = islice(dev.batches(tokenizer, model), processes.number, None, processes.size)
+    batches = islice(dev.batches(tokenizer, model), world.number, None, world.size)
     with torch.inference_mode():
         for batch in batches:
             report(0.0)
             found = sequence_loss(model.eval().teacher_force(batch), batch, model.output)
             total, tokens = total + float(found.nll.sum()), tokens + len(found.nll)
-    total, count = processes.total([total, tokens])
+    total, count = world.total([total, tokens])
     return total / max(1.0, count)

@@ -30,11 +30,11 @@ from attncli.training.interfaces import (
     Stepped,
     UpdateBatch,
 )
-from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import time_share, warm_up
 from attncli.training.state import Counters, State, read_counters
 from attncli.training.stepper import Stepper
+from attncli.training.world import ALONE, World
 from models.networks.image_encoder import pretrained_encoder
 
 Evaluate = Callable[[State], Scores]
@@ -49,14 +49,14 @@ def fit(
     config: TrainConfig,
     dtype: torch.dtype,
     reward_loss: RewardLoss | None = None,
-    processes: Processes = ALONE,
+    world: World = ALONE,
 ) -> Iterator[Event]:
     """Train from the given state until a limit or early stopping; yield the events.
 
-    processes: those that compute the updates; each runs this loop.
+    world: the processes that compute the updates; each runs this loop.
     """
     counters = state.counters
-    stepper = Stepper(state, config, dtype, processes)
+    stepper = Stepper(state, config, dtype, world)
     while not counters.ended:
         if config.encoder_from and (encoder := pretrained_encoder(state.model)):
             is_frozen = counters.epoch + 1 < config.encoder_from

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from attncli.terminal import console
+from attncli.training.log import check_listeners
 from attncli.training.settings.config import RunConfig
-from attncli.training.settings.loggers import check_loggers
 from models.attention.layers import Embedding
 from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, ModelError
@@ -37,7 +37,7 @@ def check_buildable(config: RunConfig) -> None:
         raise ConfigurationError(
             "train.schedule=linear", "train.minutes, train.steps or train.epochs with it"
         )
-    check_loggers(train.loggers)
+    check_listeners(train.loggers)
     with torch.device("meta"):
         model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
     AttentionLoss(train.attention, model)

@@ -10,27 +10,60 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from attncli.training.interfaces import Stepped
-from attncli.training.settings.loggers import Logger
+from models.core.annexes import find_part
 from models.core.files import open_append, write_errors
 
 PER_TOKEN = ("loss", "nll")  # weighted by target tokens; the others by updates
 SUMMED = ("tokens", "seconds")
 
 
+class LoggedRun(NamedTuple):
+    """Facts about a run that its listeners receive."""
+
+    folder: Path
+    step: int  # updates done before; later records of an interrupted run are written again
+    settings: dict[str, object]  # of the run, as nested tables
+
+
+class Listener(Protocol):
+    """Receiver of the records of a run, opened as `Class(LoggedRun)`; train.loggers names some."""
+
+    @classmethod
+    def check(cls, package: str) -> None:
+        """Raise ModelError if a package that it needs is not installed."""
+
+    def write(self, event: str, record: Mapping[str, object]) -> None:
+        """Write a record of the log. event: train, dev, start, average."""
+
+    def close(self) -> None:
+        """End the run, or this part of an interrupted run."""
+
+
+def check_listeners(names: Sequence[str]) -> None:
+    """Raise ModelError for a listener without its package."""
+    for name in names:
+        find_part("logger", name).check(name)
+
+
+def open_listeners(names: Sequence[str], run: LoggedRun) -> list[Listener]:
+    """Return the listeners of a run, each once."""
+    return [find_part("logger", name)(run) for name in dict.fromkeys(names)]
+
+
 class Log:
     """Log file that appends records and reports its size, which checkpoints store."""
 
-    def __init__(self, path: Path, size: int, loggers: Sequence[Logger] = ()) -> None:
-        self.path, self.loggers = path, loggers
+    def __init__(self, path: Path, size: int, listeners: Sequence[Listener] = ()) -> None:
+        self.path, self.listeners = path, listeners
         with write_errors(path):
             self.file = open_append(path)
             os.ftruncate(self.file.fileno(), min(size, self.size))
 
     def write(self, event: str, record: Mapping[str, object]) -> None:
-        """Append one record; write it to the experiment trackers too."""
+        """Append one record; pass it to the listeners too."""
         rounded = {
             key: float(f"{value:.6g}") if isinstance(value, float) else value
             for key, value in record.items()
@@ -38,8 +71,8 @@ class Log:
         with write_errors(self.path):
             self.file.write(json.dumps({"event": event, **rounded}).encode() + b"\n")
             self.file.flush()
-            for logger in self.loggers:
-                logger.write(event, rounded)
+            for listener in self.listeners:
+                listener.write(event, rounded)
 
     @property
     def size(self) -> int:
@@ -52,9 +85,9 @@ class Log:
             os.fsync(self.file.fileno())
 
     def close(self) -> None:
-        """End the run in the experiment trackers."""
-        for logger in self.loggers:
-            logger.close()
+        """End the run for the listeners."""
+        for listener in self.listeners:
+            listener.close()
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

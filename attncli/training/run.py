@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import NamedTuple
 
 import torch
@@ -14,10 +13,9 @@ from attncli.training.fit import reopen
 from attncli.training.folder import RunFolder
 from attncli.training.initial import load_initial_weights, load_vectors
 from attncli.training.interfaces import Started
-from attncli.training.log import Log
+from attncli.training.log import Log, LoggedRun, open_listeners
 from attncli.training.precision import DTYPES
 from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.settings.loggers import LOGGERS, LoggedRun
 from attncli.training.sources import TrainingSource, source_of_run, training_source
 from attncli.training.state import State, restore
 from attncli.version import __version__
@@ -27,6 +25,7 @@ from models.core.use_config import AlignConfig, SearchConfig
 from models.networks.bundle import Bundle, build, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import pretrained_encoder
+from models.storage.lexicon import read_lexicon_bytes
 from models.storage.replay import read_replay_bytes
 from models.storage.settings import read_settings
 from models.storage.statistical import StatisticalTables, read_statistical
@@ -40,6 +39,7 @@ class KeptParts(NamedTuple):
     settings: AlignConfig = AlignConfig()
     statistical: StatisticalTables | None = None
     replay: bytes = b""
+    lexicon: bytes = b""
 
 
 class Run(NamedTuple):
@@ -63,7 +63,7 @@ class Run(NamedTuple):
         """Return a model with the tokenizer, the settings and the kept parts of the run."""
         config, data, kept = self.config, self.data, self.kept
         search = SearchConfig(**vars(config.search))
-        tables = (search, kept.settings, kept.statistical, data.prepare, kept.replay)
+        tables = (search, kept.settings, kept.statistical, data.prepare, kept.replay, kept.lexicon)
         return Bundle(model, data.tokenizer, config.tokenizer, *tables)
 
 
@@ -80,8 +80,7 @@ def open_run(folder: RunFolder, config: RunConfig, data: Data, device: torch.dev
     counters = state.counters
     dtype = DTYPES[config.train.precision]
     logged = LoggedRun(folder.path, counters.step, to_dict(config))
-    loggers = [resolve_name(LOGGERS[name])(logged) for name in dict.fromkeys(config.train.loggers)]
-    log = Log(folder.log, counters.log_bytes, loggers)
+    log = Log(folder.log, counters.log_bytes, open_listeners(config.train.loggers, logged))
     kept = kept_parts(config.start_from)
     return Run(
         folder, config, data, state=state, dtype=dtype, log=log, kept=kept, metric_is_auto=is_auto
@@ -121,7 +120,8 @@ def kept_parts(start_from: str) -> KeptParts:
     folder = Path(start_from)
     stored = read_settings(folder).get("alignment", {})
     settings = from_dict(AlignConfig, stored, where="alignment")
-    return KeptParts(settings, read_statistical(folder), read_replay_bytes(folder))
+    tables = (read_statistical(folder), read_replay_bytes(folder), read_lexicon_bytes(folder))
+    return KeptParts(settings, *tables)
 
 
 def completed(config: RunConfig, data: Data) -> RunConfig:

@@ -12,10 +12,10 @@ from torch import Tensor, autograd, nn
 
 from attncli.training.interfaces import Stepped, UpdateBatch
 from attncli.training.precision import grow, loss_scale
-from attncli.training.processes import ALONE, Processes
 from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.schedule import done_share, learning_rate
 from attncli.training.state import State
+from attncli.training.world import ALONE, World
 from models.core.errors import ModelError, is_exhausted
 from models.core.types import Batch, to_device
 from models.networks.losses import AttentionLoss, divergence, sequence_loss
@@ -47,7 +47,7 @@ class UpdateLoss(nn.Module):
 class Stepper:
     """Updates of the weights: forward, backward, clip, optimiser, moving average.
 
-    processes: those that compute the updates together.
+    world: the processes that compute the updates together.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class Stepper:
         state: State,
         config: TrainConfig,
         dtype: torch.dtype,
-        processes: Processes = ALONE,
+        world: World = ALONE,
     ) -> None:
-        self.state, self.config, self.dtype, self.processes = state, config, dtype, processes
+        self.state, self.config, self.dtype, self.world = state, config, dtype, world
         self.clock = time.monotonic()
         self.parameters: list[Tensor] = list(state.learned.values())
         self.device = self.parameters[0].device
@@ -94,7 +94,7 @@ class Stepper:
     def count_time(self) -> None:
         """Add the time since the last call to the training time of the run."""
         now, counters = time.monotonic(), self.state.counters
-        counters.elapsed = self.processes.first(counters.elapsed + now - self.clock)
+        counters.elapsed = self.world.first(counters.elapsed + now - self.clock)
         self.clock = now
 
     def compute(self, update: UpdateBatch, rate: float) -> tuple[UpdateSums, float]:
@@ -102,9 +102,9 @@ class Stepper:
 
         If another process is lost, the weights and the counters are as before the update.
         """
-        counters, size = self.state.counters, self.processes.size
+        counters, size = self.state.counters, self.world.size
         if size > 1:  # so that a run continues with the same numbers from any checkpoint
-            torch.manual_seed(seed_of(self.config.seed, counters.step + 1, self.processes.number))
+            torch.manual_seed(seed_of(self.config.seed, counters.step + 1, self.world.number))
         self.scale = loss_scale(counters, self.dtype)
         pieces = max(1, self.config.shards)
         own_sums = self.add_pieces(update, pieces, may_retry=size == 1)
@@ -113,7 +113,7 @@ class Stepper:
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
             own_sums = self.add_pieces(update, 2 * pieces)
-        sums = UpdateSums(*self.processes.total(own_sums))
+        sums = UpdateSums(*self.world.total(own_sums))
         gradients = [p.grad for p in self.parameters if p.grad is not None]
         # those of several processes are means
         torch._foreach_div_(gradients, self.scale * sums.tokens / size)
@@ -130,7 +130,7 @@ class Stepper:
 
         may_retry: return no sums if the memory is exhausted.
         """
-        number, size, shared = self.processes.number, self.processes.size, update.examples.shared
+        number, size, shared = self.world.number, self.world.size, update.examples.shared
         own = split(update.numbers, size * pieces, shared)[number * pieces : (number + 1) * pieces]
         found = []
         try:
@@ -151,7 +151,7 @@ class Stepper:
         """
         self.state.model.train()
         part = update._replace(numbers=numbers if len(numbers) else update.numbers[:1])
-        with self.processes.losses():
+        with self.world.losses():
             module = self.added()
             if isinstance(module, nn.parallel.DistributedDataParallel):
                 module.require_backward_grad_sync = is_last  # as its no_sync does
@@ -163,7 +163,7 @@ class Stepper:
         """Return the loss whose gradients are added up for the parameters that are not frozen."""
         trained = sum(parameter.requires_grad for parameter in self.parameters)
         if trained != self.trained:
-            self.module, self.trained = self.processes.adding(UpdateLoss(self)), trained
+            self.module, self.trained = self.world.adding(UpdateLoss(self)), trained
         return self.module
 
     def loss(self, update: UpdateBatch) -> tuple[Tensor, UpdateSums]:

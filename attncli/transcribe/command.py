@@ -12,7 +12,7 @@ from attncli.data.named_files import RECORDINGS, is_alone, listed_images, named_
 from attncli.data.streams import check_output
 from attncli.options.line_streams import Output, check_shown, write_files
 from attncli.options.settings import SetOption
-from attncli.options.shared import Device, OneModel, Show, Threads
+from attncli.options.shared import Device, OneModel, Prefix, Show, Threads, look_option
 from attncli.terminal import console
 from attncli.transcribe.options import TranscribeOptions
 from models.core.errors import ModelError
@@ -54,6 +54,7 @@ PictureFile = Annotated[
         "name that contains {name}.",
     ),
 ]
+Looks = Annotated[list[str] | None, look_option("seconds, such as 1.2-2.5")]
 Set = Annotated[list[str] | None, SetOption(TranscribeOptions, example="search.max_ratio=1")]
 
 
@@ -67,6 +68,8 @@ def transcribe(
     format: Format = "text",
     align: Align = False,
     channels: Channels = False,
+    prefix: Prefix = "",
+    look: Looks = None,
     show: Show = False,
     picture: PictureFile = None,
     device: Device = "auto",
@@ -85,7 +88,7 @@ def transcribe(
       attn transcribe -m runs/speech memo.wav --picture attention.html
       arecord -f S16_LE -r 16000 | attn transcribe -m runs/speech -
     """
-    options = TranscribeOptions.of_command(locals(), messages=console)
+    options = TranscribeOptions.of_command(locals(), look=tuple(look or ()), messages=console)
     names = files or []
     if not names and (sys.stdin is None or sys.stdin.isatty()):
         raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")

@@ -11,6 +11,7 @@ from typing import Any
 
 from attncli.data.named_files import RECORDINGS, NamedFile
 from attncli.data.streams import open_output
+from attncli.faithful.look import look_of, milliseconds_of
 from attncli.jobs import loading
 from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
@@ -22,6 +23,7 @@ from attncli.transcribe.options import TranscribeOptions
 from models import load_transcriber
 from models.core.errors import InputError, ModelError
 from models.engines.transcripts import NamedRecording, SpeechModel
+from models.search.prefix import Look, Steering
 from models.signals.recordings import Channel, header, read_sound
 
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
@@ -67,7 +69,12 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
                     waiting.append(TranscribedFile(file.name, remark=remark, channel=channel))
                     yield file.name, partial(_content, file, channel)
 
-        for found in self.model.stream(named(), times=times, attention=weights):
+        looks = [look_of(text) for text in self.options.look]
+        steering = Steering(
+            self.options.prefix,
+            tuple(Look((milliseconds_of(where),), *words) for where, words in looks),
+        )
+        for found in self.model.stream(named(), times=times, attention=weights, steering=steering):
             if isinstance(found, ModelError):
                 yield [waiting.pop(0)._replace(note=str(found), remark="")]
             else:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from attncli.documents.document import LINE_END
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
+from attncli.faithful.steer import begun, divided_steering, steered
 from attncli.translate.alignment import AlignTranslations, with_tags
 from attncli.translate.engine import TranslateOptions
 from models.core.types import EMPTY, Hypothesis, Translation
+from models.search.prefix import PLAIN
 
 if TYPE_CHECKING:
     from models.engines.text_translator import TextTranslator
@@ -38,7 +40,7 @@ def translate_lines(
     for chunk in chunks:
         sources = languages(chunk) if languages else [""] * len(chunk)
         plans = [
-            Plan.of(line, translator, reading, language=source, tags=bool(aligner))
+            steered(Plan.of(line, translator, reading, language=source, tags=bool(aligner)))
             for line, source in zip(chunk, sources, strict=True)
         ]
         results = _results(plans, translator, options, on_batch)
@@ -53,7 +55,7 @@ def translate_lines(
                 plans[number], results[number] = again[number], other
         if aligner:
             results = with_tags(results, plans, aligner)
-        yield [plan.restored(one) for plan, one in zip(plans, results, strict=True)]
+        yield [begun(plan, plan.restored(one)) for plan, one in zip(plans, results, strict=True)]
 
 
 def _results(
@@ -71,6 +73,7 @@ def _results(
         max_batch_tokens=options.compute.batch_tokens,
         window=max(1, len(texts)),
         on_batch=lambda done: on_batch(done, len(texts)),
+        steering=[one for plan in plans for one in plan.steering or [PLAIN] * len(plan.pieces)],
     )
     return [plan.result([next(translations) for _ in plan.pieces]) for plan in plans]
 
@@ -91,7 +94,9 @@ def by_line(
     def divided() -> Iterator[list[Line]]:
         for chunk in chunks:
             texts.append(chunk)
-            yield [line._replace(text=part) for line in chunk for part in LINE_END.split(line.text)]
+            yield [
+                part for line in chunk for part in divided_steering(line, LINE_END.split(line.text))
+            ]
 
     for outcomes in translate(divided()):
         rest = iter(outcomes)

@@ -41,6 +41,13 @@ GlossaryFile = Annotated[
     Path | None,
     typer.Option(help="Terms that outputs must contain; a line: source term, tab, target term."),
 ]
+LexiconFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Translations of words that the model reads and inflects; a line: word, tab, "
+        "translation. --glossary forces its terms as they are."
+    ),
+]
 Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
 Computed = Annotated[
     Precision,
@@ -80,6 +87,7 @@ def translate(
     keep_tags: KeepTags = False,
     strict: Strict = False,
     glossary: GlossaryFile = None,
+    lexicon: LexiconFile = None,
     align: Align = False,
     show: shared.Show = False,
     picture: shared.PictureFile = None,
@@ -102,10 +110,11 @@ def translate(
       attn translate -m runs/multi --to fr < test.en > test.fr
       attn translate --to de -i film.srt -o film.de.srt
     """
-    options = TranslateOptions.of_command(locals(), glossary=(), messages=console)
+    options = TranslateOptions.of_command(locals(), glossary=(), lexicon=(), messages=console)
     check_output(output, input)
     shared.check_texts(text or [])
     terms = read_glossary(glossary).terms if glossary else ()
+    entries = read_glossary(lexicon).terms if lexicon else ()
     drawing = line_streams.check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
     line_streams.check_shown(show, format)
     shown = {"align": align, "show": show, "picture": picture is not None}
@@ -132,7 +141,12 @@ def translate(
             unfit, "is for lines of text; a document has one output, in its own format"
         )
     options = replace(
-        options, document=choice is not None, glossary=terms, links=align, heads=drawing.heads
+        options,
+        document=choice is not None,
+        glossary=terms,
+        lexicon=entries,
+        links=align,
+        heads=drawing.heads,
     )
     with line_streams.open_source(text, input) as stream:
         document = documents.read_input(stream, choice, input, into) if choice else None

@@ -91,6 +91,7 @@ class TranslateOptions(Options):
     keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
     document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
     glossary: Sequence[Sequence[str]] = ()  # terms: source and target
+    lexicon: Sequence[Sequence[str]] = ()  # further entries: form, translation
     ordered: bool = False  # rows have the order of the model's inputs, and no header
     links: bool = False  # rows have the links of each output
     heads: bool = False  # alignments have the weights of every head

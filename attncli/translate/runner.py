@@ -15,7 +15,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from attncli.data.tables import as_rows
+from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine, text_line
+from attncli.faithful.steer import alternatives, steered
 from attncli.jobs import loading
 from attncli.jobs.loading import model_names
 from attncli.options.settings import HardAttention
@@ -33,12 +35,14 @@ from models.core.errors import ConfigurationError
 from models.search.repeats import repetition
 from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
+from models.text.lexicon import LexiconEntry
 
 if TYPE_CHECKING:
     from attncli.align.pairs import Aligner
     from attncli.task.panels import AlignedPair
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
+    from models.search.alternatives import Alternative
 
 RecogniseLines = Callable[[Sequence[Line]], list[str]]  # the language of each line of a chunk
 
@@ -85,6 +89,11 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         if options.glossary:
             terms = tuple(Term(*term) for term in options.glossary)
             translator = translator.with_glossary(Glossary(terms))
+        if options.lexicon:
+            entries = [
+                ("", LexiconEntry(form, 0, (candidate,))) for form, candidate in options.lexicon
+            ]
+            translator = translator.with_lexicon(entries)
         languages = None
         if recognises:
             # imported here because other translations then start faster
@@ -114,6 +123,13 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         lines = [Line(number, text) for number, text in enumerate(texts, 1)]
         [found] = self._translated([lines], False)
         return found
+
+    def alternatives(self, line: Line, count: int) -> list[Alternative]:
+        """Return the words that the translation of a line can go on with, behind its prefix.
+
+        Raises ModelError for a line that cannot be steered.
+        """
+        return alternatives(steered(Plan.of(line, self.model, self.options.plan)), count)
 
     def _translated(
         self, chunks: Iterable[Sequence[Line]], weights: bool

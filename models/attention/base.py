@@ -18,7 +18,7 @@ from models.core.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
 from models.core.errors import ConfigurationError, InputError
 from models.core.registry import find
 from models.core.settings import check_limits
-from models.core.types import AttentionOutput, Memory
+from models.core.types import AttentionOutput, Looks, Memory
 
 
 class Score(nn.Module):
@@ -65,6 +65,18 @@ class WindowOutput(NamedTuple):
 
     slots: Tensor  # (B, T, S) or (B, 1, S), True for slots inside
     share: Tensor | None = None  # (B, T, S) factor on the normalised weights
+
+    def looked(self, looks: Looks | None, mask: Tensor) -> WindowOutput:
+        """Return the slots that a look allows, too. A look outside of the window replaces it.
+
+        mask: slots that a query can see, (B, 1 or T, S).
+        """
+        if looks is None or (allowed := looks.allowed()) is None:
+            return self
+        slots = self.slots & allowed  # (B, T, S)
+        reached = slots.any(-1, keepdim=True)
+        share = None if self.share is None else self.share.masked_fill(~reached, 1.0)
+        return WindowOutput(slots.where(reached, allowed & mask), share)
 
 
 class Window(nn.Module):
@@ -149,6 +161,7 @@ class PreparedMemory(NamedTuple):
     values: Tensor  # (B, S, V)
     mask: Tensor  # (B, S), or (B, T, S) where the slots that are seen depend on the query
     key: Tensor  # (B,) hash of each input, a whole number below 2 ** 22; 0 if unknown
+    looks: Looks | None = None  # see Memory
 
 
 class Attention(nn.Module):
@@ -201,7 +214,7 @@ class Attention(nn.Module):
                 "build the attention with that size, or project the keys",
             )
         values, mask = rounded_once(memory.values), memory.mask
-        return PreparedMemory(self.keys(given), values, mask, input_keys(memory))
+        return PreparedMemory(self.keys(given), values, mask, input_keys(memory), memory.looks)
 
     def keys(self, values: Tensor) -> Tensor:
         """Prepare the keys (B, S, K) of values (B, S, V), or those of both scores (B, S, 2 K)."""
@@ -253,7 +266,7 @@ class Attention(nn.Module):
         bias (B, T, S): added to the scores. sentinel (B, T, 1): to that of the null slot.
         """
         mask = prepared.mask if prepared.mask.dim() == 3 else prepared.mask.unsqueeze(1)
-        slots, share = self.window(query, mask, past)
+        slots, share = self.window(query, mask, past).looked(prepared.looks, mask)
         if self.moves:
             return self._moved(query, prepared, slots, past)
         scores = self.score(query, prepared.keys, *recalled(self.score, past))  # (B, T, S)

@@ -192,8 +192,8 @@ class Hierarchical(Combination):
             self.score((asked + key(read.context)).tanh())
             for key, read in zip(self.keys, reads, strict=True)
         ]
-        real = torch.stack([one.mask.any(1) for one in prepared.each], -1)  # (B, K)
-        shares = masked_softmax(torch.cat(scores, -1), real.unsqueeze(1))  # (B, T, K)
+        real = torch.stack([seen(one) for one in prepared.each], -1)  # (B, 1 or T, K)
+        shares = masked_softmax(torch.cat(scores, -1), real)  # (B, T, K)
         parts = shares.unsqueeze(-1).unbind(2)  # K of (B, T, 1)
         contexts = [
             share * each(read.context)
@@ -210,6 +210,13 @@ class Hierarchical(Combination):
             torch.stack(weights).sum(0),
             heads=torch.stack(heads).sum(0) if heads else None,
         )
+
+
+def seen(memory: PreparedMemory) -> Tensor:
+    """Return True for queries that can see a slot of a memory, (B, 1 or T)."""
+    mask = memory.mask.unsqueeze(1)
+    allowed = None if memory.looks is None else memory.looks.allowed()
+    return (mask if allowed is None else mask & allowed).any(-1)
 
 
 def _only(memory: Memory, number: int) -> Memory:

@@ -20,7 +20,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from models.attention.base import Attention, PreparedMemory, input_keys, kv_heads
+from models.attention.base import (
+    Attention,
+    PreparedMemory,
+    WindowOutput,
+    input_keys,
+    kv_heads,
+)
 from models.attention.normalisers import Softmax
 from models.attention.reads import Soft
 from models.attention.scores import ScaledDot
@@ -29,7 +35,7 @@ from models.attention.windows import Global
 from models.core.config import AttentionConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
-from models.core.types import AttentionOutput, Memory
+from models.core.types import AttentionOutput, Looks, Memory
 
 FUSED = (ScaledDot, Global, Softmax, Soft)
 
@@ -52,6 +58,7 @@ class Visible(NamedTuple):
     mask: Tensor | None  # (B, S); None: every slot
     causal: bool = False  # query t sees the first t + 1 slots only
     bias: Tensor | None = None  # (B or 1, H, T, S)
+    looks: Looks | None = None  # slots that a person has chosen; see Memory
 
     def slots(self, query: Tensor, keys: Tensor) -> Tensor:
         """Return a mask (B or 1, T or 1, S) for queries (.., T, Q) and keys (.., S, K)."""
@@ -59,6 +66,11 @@ class Visible(NamedTuple):
             return self.mask[:, None]
         every = torch.ones(query.shape[-2], keys.shape[-2], dtype=torch.bool, device=query.device)
         return (every.tril() if self.causal else every)[None]
+
+    def looked(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Return the mask of `slots`, (B or 1, T or 1, S), without what the looks exclude."""
+        mask = self.slots(query, keys)
+        return WindowOutput(mask).looked(self.looks, mask).slots
 
 
 class HeadsOutput(NamedTuple):
@@ -134,7 +146,8 @@ class MultiHead(nn.Module):
             return self._fused(query, slots, visible, want_weights)
         mask, outputs = visible.slots(query, slots.keys), []
         for number, head in enumerate(self.each):
-            memory = PreparedMemory(slots.keys[:, number], slots.values[:, number], mask, mask)
+            keys, values = slots.keys[:, number], slots.values[:, number]
+            memory = PreparedMemory(keys, values, mask, mask, visible.looks)
             one = None if past is None else past.head(number)
             bias = None if visible.bias is None else visible.bias[:, number]
             outputs.append(head.attend(query[:, number], memory, one, bias))
@@ -150,6 +163,8 @@ class MultiHead(nn.Module):
             return HeadsOutput(self.dropout(weights).to(values.dtype) @ values, weights)
         mask, causal = visible.mask, visible.causal
         hidden = None if mask is None else mask[:, None, None]
+        if visible.looks is not None:
+            hidden = visible.looked(query, slots.keys)[:, None]
         if visible.bias is not None:
             hidden = visible.bias.masked_fill(
                 ~visible.slots(query, slots.keys)[:, None], -torch.inf
@@ -182,7 +197,7 @@ def plain_weights(query: Tensor, slots: KeyValue, visible: Visible) -> Tensor:
     scores = query @ slots.keys.mT * query.shape[-1] ** -0.5
     if visible.bias is not None:
         scores = scores + visible.bias
-    return masked_softmax(scores, visible.slots(query, slots.keys)[:, None])
+    return masked_softmax(scores, visible.looked(query, slots.keys)[:, None])
 
 
 def joined(heads: list[AttentionOutput]) -> HeadsOutput:
@@ -251,7 +266,8 @@ class Heads(MultiHead):
             if self.key is None
             else self.split_shared(self.key(memory.values if keys is None else keys))
         )
-        return PreparedMemory(*self.prepared(own, values), memory.mask, input_keys(memory))
+        prepared = self.prepared(own, values)
+        return PreparedMemory(*prepared, memory.mask, input_keys(memory), memory.looks)
 
     def begin(self, prepared: PreparedMemory) -> History | None:
         """Return the histories before the first query; None if unused."""
@@ -263,7 +279,8 @@ class Heads(MultiHead):
     ) -> AttentionOutput:
         """Read the memory with queries (B, T, Q); the weights are the heads' mean."""
         past = grouped(self.begin(prepared) if history is None else history, query)
-        slots, visible = KeyValue(prepared.keys, prepared.values), Visible(prepared.mask)
+        slots = KeyValue(prepared.keys, prepared.values)
+        visible = Visible(prepared.mask, looks=prepared.looks)
         found = self.attend(self.split(self.query(query)), slots, visible, past, want_weights=True)
         assert found.weights is not None
         each = found.weights.transpose(1, 2)  # (B, T, H, S)

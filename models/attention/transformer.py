@@ -19,7 +19,7 @@ from models.core.config import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find
-from models.core.types import AttentionOutput, Memory
+from models.core.types import AttentionOutput, Looks, Memory
 
 if TYPE_CHECKING:
     from models.attention.combinations import Combination
@@ -148,15 +148,17 @@ class CrossAttention(TransformerHeads):
         start: int = 0,
         steps: int | None = None,
         key: Tensor | None = None,
+        looks: Looks | None = None,
         want_weights: bool = False,
     ) -> tuple[Tensor, HeadsOutput]:
         """Compute the output (B, T, D) for x (B, T, D), and what the heads did; mask (B, S).
 
-        start, steps, key: see `past`; the default is one sequence of steps.
+        start, steps, key: see `past`; the default is one sequence of steps. looks: see Memory.
         """
         query = self.split(self.query(x))
         history = self.past(query, start, steps or x.shape[1], key)
-        found = self.attend(query, memory, Visible(mask), history, want_weights=want_weights)
+        visible = Visible(mask, looks=looks)
+        found = self.attend(query, memory, visible, history, want_weights=want_weights)
         return self.merged(found.context), found
 
 

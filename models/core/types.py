@@ -82,6 +82,33 @@ class TokenMemory(NamedTuple):
     mask: Tensor  # (B, S)
 
 
+class Looks(NamedTuple):
+    """Slots that a person chooses for the steps of a decoder; see models.search.steering."""
+
+    slots: Tensor  # (B, L, S) True where look l allows the slot; look 0 allows all
+    number: Tensor | None = None  # (R, T) look of each step of R rows; None: no step has one
+
+    def allowed(self) -> Tensor | None:
+        """Return the slots of each query, (B, T, S), where rows of one sentence are queries of it.
+
+        None if no step has a look.
+        """
+        if self.number is None:
+            return None
+        places = self.number.reshape(len(self.slots), -1, 1)  # (B, R / B * T, 1)
+        return self.slots.gather(1, places.expand(-1, -1, self.slots.shape[2]))
+
+
+def at_steps(prepared: Any, number: Tensor) -> Any:
+    """Return a prepared memory, or several in a tuple, whose looks have numbers (R, T)."""
+    if isinstance(prepared, Looks):
+        return prepared._replace(number=number)
+    if not isinstance(prepared, tuple):
+        return prepared
+    parts = (at_steps(part, number) for part in prepared)
+    return type(prepared)._make(parts) if hasattr(prepared, "_make") else tuple(parts)
+
+
 class Memory(NamedTuple):
     """Output of an encoder: one slot per source token or image cell."""
 
@@ -94,6 +121,7 @@ class Memory(NamedTuple):
     ids: Tensor | None = None  # (B, S) source tokens, if the decoder can copy them
     part: Tensor | None = None  # (B, S) number of the input of each slot, if there are several
     first: Tensor | None = None  # (B, 1) the first token of each output, if it is given
+    looks: Looks | None = None  # slots that steps may attend to, if an output is steered
 
 
 class AttentionOutput(NamedTuple):

@@ -14,21 +14,24 @@ from torch import Tensor
 
 from models.core.config import BATCH_IMAGES
 from models.core.limits import at_once
-from models.core.types import Hypothesis, Memory
+from models.core.types import Hypothesis, Memory, Span
 from models.core.use_config import SearchConfig
+from models.engines.steered import looked_at, steered_search
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle
 from models.networks.decoder import DecoderOutput
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import ImageEncoder
 from models.search.batching import pad, teacher_forcing_batch, windows
-from models.search.beam import search
 from models.search.hypotheses import Finished, caption_limit
+from models.search.prefix import PLAIN, Steering
 from models.signals.images import to_square, to_tensor
 from models.text.tokenizer import END, SPACE
 
 NETWORK_BATCH = 8  # images in the image network at once; each thread keeps features of so many
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
+SteeredImage = tuple[ImageInput, Steering]
+Frame = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 class ImageAttention(NamedTuple):
@@ -76,13 +79,17 @@ class Captioner(TorchModel):
         search: SearchConfig | None = None,
         attention: bool = False,
         batch: int = BATCH_IMAGES,
+        steering: Sequence[Steering] = (),
     ) -> list[Caption]:
         """Caption images, or features (S, V) of images, and return the captions in order.
 
         search: settings; the default is `self.search`. attention: True adds the attention maps,
-        which costs a second pass of the decoder. batch: images computed at once.
+        which costs a second pass of the decoder. batch: images computed at once. steering: of
+        each image, with slots (see `cells`); the default is none.
         """
-        groups = self.batches(windows(images, batch), search=search, attention=attention)
+        groups = self.batches(
+            windows(images, batch), search=search, attention=attention, steering=steering
+        )
         return list(itertools.chain.from_iterable(groups))
 
     def batches(
@@ -91,14 +98,36 @@ class Captioner(TorchModel):
         *,
         search: SearchConfig | None = None,
         attention: bool = False,
+        steering: Iterable[Steering] = (),
     ) -> Iterator[list[Caption]]:
         """Caption groups of images, each computed at once, and yield the captions of each.
 
-        At most one group is read ahead. search, attention: see `caption`.
+        At most one group is read ahead. search, attention, steering: see `caption`.
         """
         caption = partial(self._caption, config=search or self.search, attention=attention)
+        of_images = itertools.chain(steering, itertools.repeat(PLAIN))
         for group in groups:
-            yield in_parts(caption, group, self.device) if group else []
+            steered = [(image, next(of_images)) for image in group]
+            yield in_parts(caption, steered, self.device) if group else []
+
+    def cells(self, box: Frame) -> tuple[Span, ...]:
+        """Return the slots of the cells whose centre a box contains; at least the nearest cell.
+
+        box: left, top, right, bottom, in shares of the square that the model reads.
+        """
+        rows, columns = self.encoder.grid
+        first, (left, top, right, bottom) = self.encoder.slots - rows * columns, box
+        middle = (top + bottom) / 2 * rows, (left + right) / 2 * columns
+        nearest = tuple(
+            min(int(at), most - 1) for at, most in zip(middle, (rows, columns), strict=True)
+        )
+        found = []
+        for row, column in itertools.product(range(rows), range(columns)):
+            x, y = (column + 0.5) / columns, (row + 0.5) / rows
+            if (left <= x < right and top <= y < bottom) or (row, column) == nearest:
+                slot = first + row * columns + column
+                found.append((slot, slot + 1))
+        return tuple(found)
 
     @torch.no_grad()
     def features(self, images: Sequence[ImageInput]) -> Tensor:
@@ -141,28 +170,31 @@ class Captioner(TorchModel):
 
     @torch.inference_mode()
     def _caption(
-        self, images: Sequence[ImageInput], config: SearchConfig, attention: bool
+        self, images: Sequence[SteeredImage], config: SearchConfig, attention: bool
     ) -> list[Caption]:
         """Return the captions of images that are computed together."""
         memories: list[Memory] = []
 
-        def search_some(some: Sequence[ImageInput], config: SearchConfig) -> list[list[Finished]]:
-            keys = self.keys(some, config)
-            memories.append(self.memory(self.features(some), keys))
+        def search_some(some: Sequence[SteeredImage], config: SearchConfig) -> list[list[Finished]]:
+            pixels, steering = zip(*some, strict=True)
+            keys = self.keys(pixels, config)
+            memories.append(self.memory(self.features(pixels), keys))
             limits = [caption_limit(config)] * len(some)
-            return search(self.model, memories[-1], limits, keys, config)
+            return steered_search(self, memories[-1], limits, keys, config, steering)
 
         outputs = self._lists(search_some, images, config)
         maps: list[ImageAttention | None] = [None] * len(outputs)
         if attention:
-            maps = self._attention(memories[0], [hypotheses[0].ids for hypotheses in outputs])
+            best = [hypotheses[0].ids for hypotheses in outputs]
+            maps = self._attention(memories[0], best, [one for _, one in images])
         return list(map(Caption, outputs, maps))
 
     def _attention(
-        self, memory: Memory, outputs: list[tuple[int, ...]]
+        self, memory: Memory, outputs: list[tuple[int, ...]], steering: Sequence[Steering]
     ) -> list[ImageAttention | None]:
         """Return the attention maps of given outputs, by teacher forcing."""
         target = pad([[*ids, END] for ids in outputs], self.device)
+        memory = looked_at(self, memory, steering, target[0])
         batch = teacher_forcing_batch(memory.values, memory.mask, *target)
         layer, head = self.alignment.layer, self.alignment.head
         layers = (layer - 1,) if layer else ()

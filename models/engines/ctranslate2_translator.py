@@ -27,7 +27,8 @@ from models.core.settings import Values, from_dict
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
-from models.engines.text_translator import EncodedText, TextTranslator
+from models.engines.text_translator import EncodedText, TextTranslator, limit_of
+from models.search.alternatives import WORD_TOKENS, Continuation, words_of
 from models.search.hypotheses import (
     Finished,
     beam_width,
@@ -35,6 +36,7 @@ from models.search.hypotheses import (
     led_by,
     length_limit,
 )
+from models.storage.lexicon import opened_lexicon, read_lexicon_bytes
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, family_of, read_stored
 from models.text.languages import control_tokens
@@ -78,6 +80,7 @@ class CTranslate2Translator(TextTranslator):
         stored = read_stored(folder, settings)
         translator = cls(*stored[:5])
         translator.prepare, translator.sizes = stored.prepare, stored.sizes
+        translator.lexicon = opened_lexicon(read_lexicon_bytes(folder), folder)
         translator.torch = cache(partial(read_in_torch, folder, threads))
         translator.workers = threads or processors()
         translator.positions = table_size(translator.config, translator.search)
@@ -136,9 +139,10 @@ class CTranslate2Translator(TextTranslator):
     ) -> list[list[Finished]]:
         check_search(config)
         width = beam_width(config)
-        if config.method == "sample" or 2 * width > len(self.tokenizer.target):
+        needs_torch = any(each.looks or each.prefix.open for each in sources)
+        if needs_torch or config.method == "sample" or 2 * width > len(self.tokenizer.target):
             return self.torch()._search(sources, config)
-        limits = [length_limit(len(each.ids), config) for each in sources]
+        limits = [limit_of(each, config) for each in sources]
         found = self._hypotheses(sources, max(limits) - 1, config)
         outputs = [self._best(*each, config) for each in zip(found, sources, strict=True)]
         over = defaultdict[int, list[int]](list)  # numbers of sources for each limit
@@ -166,7 +170,8 @@ class CTranslate2Translator(TextTranslator):
 
         Those that the limit cut are `truncated`, and their log-probabilities lack an end mark.
         """
-        starts = [[*map(str, self.tokenizer.target_start(each.to))] for each in sources]
+        starts = [[*map(str, self._start(each))] for each in sources]
+        before = self._log_probs_of_start(sources)
         longest = max(len(each.ids) for each in sources)
         share = math.ceil(len(sources) / self.workers)  # sentences for each thread
         translate = partial(
@@ -181,14 +186,51 @@ class CTranslate2Translator(TextTranslator):
             max_decoding_length=max(1, min(self.positions - 1, limit)),  # an end mark follows
         )
         found = []
-        for result in interruptible(translate):
+        for result, known in zip(interruptible(translate), before, strict=True):
             outputs = zip(result.hypotheses, result.scores, strict=True)
             each = []
             for tokens, log_prob in outputs:  # truncated if there is no end mark
                 ids, cut = tuple(map(int, tokens)), tokens[-1:] != [str(END)]
-                each.append(Finished.scored(ids if cut else ids[:-1], log_prob, config, cut))
+                ids = ids if cut else ids[:-1]
+                each.append(Finished.scored(ids, log_prob + known, config, cut))
             found.append(each)
         return found
+
+    def _start(self, source: EncodedText) -> Sequence[int]:
+        """Return the tokens that the outputs of a source begin with."""
+        return source.prefix.ids or self.tokenizer.target_start(source.to)
+
+    def _log_probs_of_start(self, sources: Sequence[EncodedText]) -> list[float]:
+        """Return log p of the prefix of each source, without the token of a language."""
+        found = [0.0] * len(sources)
+        given = [n for n, one in enumerate(sources) if one.prefix.ids]
+        if given:
+            texts = [[*map(str, sources[n].ids)] for n in given]
+            starts = [[*map(str, sources[n].prefix.ids)] for n in given]
+            for n, one in zip(given, self.engine.score_batch(texts, starts), strict=True):
+                controls = len(self.tokenizer.target_start(sources[n].to))
+                found[n] = sum(one.log_probs[controls : len(sources[n].prefix.ids)])
+        return found
+
+    def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
+        if source.looks:
+            found: list[Continuation] = self.torch()._continued(source, count)
+            return found
+        text, start = [*map(str, source.ids)], [*map(str, source.prefix.ids)]
+        most = self._first_tokens(count)
+        options = _options(1) | {"num_hypotheses": most, "return_alternatives": True}
+        options |= {"target_prefix": [start]} if start else {}
+        options |= {"max_decoding_length": len(start) + WORD_TOKENS}
+        [result] = self.engine.translate_batch([text], **options)
+        outputs = [[*map(int, each[len(start) :])] for each in result.hypotheses]
+        starts = len(start) <= len(self.tokenizer.target_start(source.to))
+        words = words_of(outputs, self.tokenizer, count, starts=starts)
+        written = [[*start, *map(str, outputs[number][:size])] for number, size in words]
+        scored = self.engine.score_batch([text] * len(words), written, max_input_length=0)
+        return [
+            Continuation(outputs[number], one.log_probs[len(start) : len(start) + size])
+            for (number, size), one in zip(words, scored, strict=True)
+        ]
 
     def _best(
         self, found: list[Finished], source: EncodedText, config: SearchConfig
@@ -197,10 +239,24 @@ class CTranslate2Translator(TextTranslator):
         given = len(self.tokenizer.target_start(source.to))
         best, ended = list[Finished](), 0
         for one in sorted(found, key=lambda one: -one.score):
+            if source.prefix.ends and self._goes_on(one, source):
+                if not best:
+                    break  # torch forbids it in the search
+                continue
             if ended < config.nbest and self._forbidden.isdisjoint(one.ids[given:]):
                 best.append(one)
                 ended += not one.truncated
         return best
+
+    def _goes_on(self, output: Finished, source: EncodedText) -> bool:
+        """Return True if an output continues the last word of its prefix."""
+        following = output.ids[len(source.prefix.ids) :][:1]
+        return not self._inside.isdisjoint(following)
+
+    @cached_property
+    def _inside(self) -> frozenset[int]:
+        """Ids that continue a word by a letter."""
+        return frozenset(self.tokenizer.inside_words)
 
     def _at_limit(
         self,
@@ -215,7 +271,7 @@ class CTranslate2Translator(TextTranslator):
         empty if it went further. None if this needs torch: for penalties on tokens, for limits
         without a choice, and if every output has a forbidden token.
         """
-        given = max(len(self.tokenizer.target_start(each.to)) for each in sources)
+        given = max(len(self._start(each)) for each in sources)
         if limit < 2 + given or config.no_repeat or config.repetition_penalty != 1:
             return [[] for _ in sources]
         known = known or self._hypotheses(sources, limit - 1, config)

@@ -42,7 +42,9 @@ class RowTranslator(Translator):
         self.inputs, self.prepare = self.columns.names, VERBATIM  # a row is not text
         self.tokenizer = RowTokenizer(bundle.tokenizer, self.columns.texts)
 
-    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
+    def _encoded(
+        self, texts: Sequence[tuple[str, str]], languages: Sequence[str], *, first: int
+    ) -> list[EncodedText]:
         """Encode rows; raise InputError for one with another number of columns."""
         for number, (row, _) in enumerate(texts, first):
             if row.strip() and row.count(TAB) != len(self.columns.names) - 1:
@@ -51,7 +53,7 @@ class RowTranslator(Translator):
                     f"{len(self.columns.names)}, separated by tabs: "
                     f"{', '.join(self.columns.names)}",
                 )
-        return super()._encoded(texts, first=first)
+        return super()._encoded(texts, languages, first=first)
 
     def fault(self, text: str) -> str:
         """Return why the image of a row cannot be read; "" if it can, or the model reads none."""

@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import count, repeat
+from itertools import chain, count, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models.core.config import MAX_BATCH_TOKENS, ModelConfig
@@ -17,10 +17,20 @@ from models.core.errors import ConfigurationError, InputError
 from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.types import EMPTY, Translation
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
-from models.engines.trained import TrainedModel
+from models.engines.trained import TrainedModel, check_looks
+from models.search.alternatives import (
+    EXTRA,
+    FIRST_TOKENS,
+    MOST,
+    Alternative,
+    Continuation,
+    alternatives_of,
+)
 from models.search.batching import in_order, length_batches, windows
-from models.search.hypotheses import Finished, beam_width
+from models.search.hypotheses import Finished, beam_width, length_limit
+from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
 from models.text.languages import (
+    TO,
     Glossary,
     check_direction,
     is_zero_shot,
@@ -28,6 +38,7 @@ from models.text.languages import (
     pivot,
     with_source,
 )
+from models.text.lexicon import OPEN, Lexicon, LexiconEntry
 from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 
 if TYPE_CHECKING:
@@ -44,6 +55,18 @@ class EncodedText(NamedTuple):
     to: str  # target language of a multilingual model
     ids: list[int]  # of `read`, end mark included; none for an empty text
     read: str  # what the model reads: the text, or its translation into a third language
+    prefix: TargetPrefix = TargetPrefix()  # of its outputs
+    looks: tuple[Look, ...] = ()  # places are characters of the text
+
+    @property
+    def is_steered(self) -> bool:
+        """True if the search must do more than for a plain text."""
+        return bool(self.prefix.ids or self.prefix.open or self.looks)
+
+
+def limit_of(source: EncodedText, config: SearchConfig) -> int:
+    """Return the greatest length of an output in tokens, prefix and end mark included."""
+    return length_limit(len(source.ids), config) + len(source.prefix.ids)
 
 
 class TextTranslator(TrainedModel):
@@ -53,6 +76,7 @@ class TextTranslator(TrainedModel):
     inputs: tuple[str, ...] = ()  # columns of a row, for a model of several inputs
     source_language = ""  # of the texts, if it is known
     address = ""  # form of address in the outputs; see `with_address`
+    lexicon: Lexicon | None = None  # translations of rare words, which the model reads
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
     config: ModelConfig
@@ -100,6 +124,21 @@ class TextTranslator(TrainedModel):
         other.glossary = glossary
         return other
 
+    def with_lexicon(self, entries: Sequence[tuple[str, LexiconEntry]]) -> Self:
+        """Return this model with further entries of its lexicon, as (direction, entry).
+
+        Raises ConfigurationError for a model that has not learned to read a lexicon.
+        """
+        if self.tokenizer.source.piece_to_id(OPEN) == UNKNOWN:
+            raise ConfigurationError(
+                "a lexicon for a model that has not learned to read one",
+                "a model that has, such as everyday, or one of `attn train --lexicon`",
+                "use --glossary, whose terms the search forces into the output",
+            )
+        other = copy.copy(self)
+        other.lexicon = (self.lexicon or Lexicon()).with_entries(entries)
+        return other
+
     def _phrases(
         self, sources: Sequence[EncodedText], config: SearchConfig
     ) -> list[list[tuple[int, ...]]]:
@@ -142,6 +181,7 @@ class TextTranslator(TrainedModel):
         model = self.with_search(other.search)
         model = model.with_glossary(other.glossary) if other.glossary else model
         model = model.with_address(other.address) if other.address else model
+        model.lexicon = other.lexicon
         return model.for_direction(other.to, other.source_language) if self.languages else model
 
     def with_address(self, form: str) -> Self:
@@ -275,6 +315,7 @@ class TextTranslator(TrainedModel):
         max_batch_tokens: int = MAX_BATCH_TOKENS,
         window: int = WINDOW,
         on_batch: Callable[[int], None] = lambda done: None,
+        steering: Iterable[Steering] = (),
     ) -> Iterator[Translation]:
         """Translate texts; yield each result as soon as it and all before it are done.
 
@@ -284,40 +325,110 @@ class TextTranslator(TrainedModel):
         `for_direction`. source: language of the texts, or of each text ("" if it is unknown);
         without it, that of `for_direction`. search: settings; the default is `self.search`.
         max_batch_tokens: source tokens per batch, padding included. on_batch: called after each
-        batch with the number of texts done so far. Raises ModelError for a text longer than
-        `max_source_length`, and for an unknown language.
+        batch with the number of texts done so far. steering: of each text; the default is none.
+        Raises ModelError for a text longer than `max_source_length`, for an unknown language, and
+        for what cannot be steered.
         """
         config, done = search or self.search, 0
         targets = repeat(to) if isinstance(to, str) else to
         starts = repeat(source or self.source_language) if isinstance(source, str) else source
-        for group in windows(zip(texts, targets, starts, strict=False), window):
+        steerings = chain(steering, repeat(PLAIN))
+        for group in windows(zip(texts, targets, starts, steerings, strict=False), window):
             directions = (
                 (text, with_source(self.tokenizer_config, target or self.to, start))
-                for text, target, start in group
+                for text, target, start, _ in group
             )
-            sources = self._encoded([*directions], first=done + 1)
-            languages = [known_language(start, self.languages) for *_, start in group]
+            languages = [known_language(start, self.languages) for *_, start, _ in group]
+            sources = self._encoded([*directions], languages, first=done + 1)
             sources = self._in_pivots(sources, languages, config, max_batch_tokens)
+            sources = self._steered(sources, [one for *_, one in group])
             yield from in_order(self._translated(sources, config, max_batch_tokens, on_batch, done))
             done += len(group)
 
-    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
-        """Encode texts with their target languages. first: number of the first text."""
-        languages = {
+    def _encoded(
+        self, texts: Sequence[tuple[str, str]], languages: Sequence[str], *, first: int
+    ) -> list[EncodedText]:
+        """Encode texts with their target languages.
+
+        languages: of the texts; "" if unknown. first: number of the first text.
+        """
+        targets = {
             to: check_direction(self.tokenizer_config, to or self.to)
             for to in {to for _, to in texts}
         }
         sources = []
-        for number, (text, to) in enumerate(texts, first):
-            ids = self._ids(text, languages[to]) if text.strip() else []
+        for number, ((text, to), language) in enumerate(zip(texts, languages, strict=True), first):
+            read = self._with_entries(text, language, targets[to])
+            ids = self._ids(read, targets[to]) if text.strip() else []
+            if len(ids) > self.max_source_length:  # its candidates may be what is too much
+                read, ids = text, self._ids(text, targets[to])
             if len(ids) > self.max_source_length:
                 raise InputError(
                     f"text {number} has {len(ids)} tokens",
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-            sources.append(EncodedText(text, languages[to], ids, text))
+            sources.append(EncodedText(text, targets[to], ids, read))
         return sources
+
+    def _steered(
+        self, sources: list[EncodedText], steerings: Sequence[Steering]
+    ) -> list[EncodedText]:
+        """Return the sources with what steers their outputs."""
+        if all(one == PLAIN for one in steerings):
+            return sources
+        check_looks(self, steerings)
+        found = []
+        for source, one in zip(sources, steerings, strict=True):
+            start = self.tokenizer.target_start(source.to) if one.prefix else ()
+            has_entries = OPEN in source.read
+            if one.looks and (self.inputs or (source.read != source.text and not has_entries)):
+                through = (
+                    "several inputs" if self.inputs else "a direction through a third language"
+                )
+                raise InputError(f"a look with {through}", "a model that reads the text itself")
+            prefix = TargetPrefix.of(one.prefix, self.tokenizer, start)
+            looks = one.looks
+            if has_entries:
+                looks = tuple(look.moved(source.text, source.read) for look in looks)
+            found.append(source._replace(prefix=prefix, looks=looks))
+        return found
+
+    def alternatives(
+        self, text: str, steering: Steering = PLAIN, count: int = 8, *, to: str = ""
+    ) -> list[Alternative]:
+        """Return the words that the output of a text can go on with, the most probable first.
+
+        steering: its prefix is what is written so far, and ends with a word. count: at most MOST.
+        """
+        if not 1 <= count <= MOST:
+            raise InputError(f"{count} alternatives", f"1 to {MOST}")
+        sources = self._encoded([(text, to)], [self.source_language], first=1)
+        if not sources[0].ids:
+            return []
+        given = steering._replace(prefix=f"{steering.prefix.rstrip()} ".lstrip())
+        [source] = self._steered(sources, [given])
+        written = source.prefix.ids or tuple(self.tokenizer.target_start(source.to))
+        source = source._replace(prefix=TargetPrefix(written))
+        found = self._continued(source, count)
+        return alternatives_of(found, self.tokenizer, count, starts=not given.prefix)
+
+    def _first_tokens(self, count: int) -> int:
+        """Return the number of first tokens that are continued for a list of `count` words."""
+        return min(EXTRA * count + FIRST_TOKENS, len(self.tokenizer.target) // 2)
+
+    def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
+        """Return continuations by the most probable first tokens, for a list of `count` words."""
+        raise NotImplementedError
+
+    def _with_entries(self, text: str, language: str, to: str) -> str:
+        """Return a text with the candidates of its rare words, where the model has a lexicon."""
+        if self.lexicon is None:
+            return text
+        if self.languages:
+            to = to.rpartition(TO)[2]
+            language = language or self.lexicon.language(text, to, self.languages)
+        return self.lexicon.read(text, f"{language}-{to}")
 
     def _in_pivots(
         self,
@@ -345,7 +456,8 @@ class TextTranslator(TrainedModel):
             )
             read = [each.hypotheses[0].text for each in found]
             targets = [sources[n].to for n in numbers]
-            again = self._encoded([*zip(read, targets, strict=True)], first=1)
+            between_texts = [*zip(read, targets, strict=True)]
+            again = self._encoded(between_texts, [language] * len(read), first=1)
             for n, each in zip(numbers, again, strict=True):
                 sources[n] = each._replace(text=sources[n].text)
         return sources
@@ -366,7 +478,13 @@ class TextTranslator(TrainedModel):
         for index in empty:
             yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
         done, lengths = before + len(empty), [len(source.ids) for source in sources]
-        batches = length_batches(lengths, max_tokens=max_batch_tokens, longest_first=True)
+        steered = [length * one.is_steered for length, one in zip(lengths, sources, strict=True)]
+        plain = [length - own for length, own in zip(lengths, steered, strict=True)]
+        batches = (
+            batch
+            for some in (plain, steered)
+            for batch in length_batches(some, max_tokens=max_batch_tokens, longest_first=True)
+        )
         for batch in batches:
             found = self._lists(self._search, [sources[index] for index in batch], config)
             done += len(found)

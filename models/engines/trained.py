@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from models.core.config import ModelConfig
-from models.core.errors import ConfigurationError
+from models.core.errors import ConfigurationError, InputError
 from models.core.sources import check_source
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
     from models.search.hypotheses import Finished
+    from models.search.prefix import Steering
 
 
 T = TypeVar("T")
@@ -44,6 +45,11 @@ class TrainedModel:
     def read_mode(self) -> str:
         """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
         return "soft"
+
+    @property
+    def why_unsteered(self) -> str:
+        """Why no look can steer the attention; "" if one can."""
+        return ""
 
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
         """Raise ConfigurationError, because the attention is not hard."""
@@ -109,6 +115,12 @@ def usable_device(name: str) -> torch.device:
     return device
 
 
+def check_looks(model: TrainedModel, steerings: Iterable[Steering]) -> None:
+    """Raise InputError for a look that cannot steer a model."""
+    if any(one.looks for one in steerings) and (reason := model.why_unsteered):
+        raise InputError(f"a look with {reason}", "a model whose attention can be steered")
+
+
 class TorchModel(TrainedModel):
     """A trained model in use, run by torch on a device."""
 
@@ -137,6 +149,11 @@ class TorchModel(TrainedModel):
     def read_mode(self) -> str:
         """Read mode of the attention: "soft", "hard argmax", "hard sample" or "hard expected"."""
         return self.model.read_mode
+
+    @property
+    def why_unsteered(self) -> str:
+        """Why no look can steer the attention; "" if one can."""
+        return self.model.why_unsteered
 
     def with_read_mode(self, decode: str, *, seed: int = 1) -> Self:
         """Return this model with another read mode of its hard attention; the weights are shared.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from models.core.errors import ConfigurationError, ModelError
 from models.core.types import Hypothesis, Memory
 from models.core.use_config import SearchConfig
 from models.engines.captioner import words as word_ranges
+from models.engines.steered import looked_at, steered_search
 from models.engines.trained import TorchModel
 from models.engines.transcripts import (
     NamedRecording,
@@ -34,8 +36,8 @@ from models.search.batching import (
     teacher_forcing_batch,
     windows,
 )
-from models.search.beam import search
 from models.search.hypotheses import Finished, length_limit
+from models.search.prefix import PLAIN, Steering
 from models.signals.recordings import Floats, Recording, SoundPiece, divided
 from models.signals.sound_features import log_mel
 from models.storage.archive import read_about
@@ -102,8 +104,12 @@ class Transcriber(TorchModel, SpeechModel):
         search: SearchConfig | None = None,
         times: bool = False,
         attention: bool = False,
+        steering: Steering = PLAIN,
     ) -> Iterator[Transcript | ModelError]:
-        """Yield transcripts; pieces of consecutive recordings are computed together."""
+        """Yield transcripts; pieces of consecutive recordings are computed together.
+
+        steering: of each recording, with milliseconds; its prefix is that of the first piece.
+        """
 
         def parts() -> Iterator[SoundPiece | ModelError | float]:
             for name, open_recording in recordings:
@@ -116,7 +122,10 @@ class Transcriber(TorchModel, SpeechModel):
         segments: list[SpokenSegment] = []
         for group in windows(parts(), BATCH_PIECES):
             pieces = [each for each in group if isinstance(each, SoundPiece)]
-            heard = iter(self.heard(pieces, search=search, times=times, attention=attention))
+            found = self.heard(
+                pieces, search=search, times=times, attention=attention, steering=steering
+            )
+            heard = iter(found)
             for each in group:
                 if isinstance(each, SoundPiece):
                     segments.append(next(heard))
@@ -140,10 +149,12 @@ class Transcriber(TorchModel, SpeechModel):
         search: SearchConfig | None = None,
         times: bool = False,
         attention: bool = False,
+        steering: Steering = PLAIN,
     ) -> list[SpokenSegment]:
         """Return the segments of pieces of sound, of one recording or of several."""
         features = [log_mel(piece.samples, self.config.audio) for piece in pieces]
-        outputs = self.outputs(features, search)
+        steered = [self._steered(piece, steering) for piece in pieces]
+        outputs = self.outputs(features, search, steered)
         segments = [
             SpokenSegment(piece.start, piece.start + len(piece.samples) / self.rate, found)
             for piece, found in zip(pieces, outputs, strict=True)
@@ -151,37 +162,62 @@ class Transcriber(TorchModel, SpeechModel):
         if not (times or attention):
             return segments
         return [
-            self._timed(segment, spectrogram, keep=attention)
-            for segment, spectrogram in zip(segments, features, strict=True)
+            self._timed(segment, spectrogram, one, keep=attention)
+            for segment, spectrogram, one in zip(segments, features, steered, strict=True)
         ]
 
+    def _steered(self, piece: SoundPiece, steering: Steering) -> Steering:
+        """Return what steers a piece of a recording, with slots of it."""
+        if steering == PLAIN:
+            return PLAIN
+        looks, slot = [], self.encoder.slot_seconds
+        slots = math.ceil(len(piece.samples) / self.rate / slot)
+        for look in steering.looks:
+            times = [[at / 1000 - piece.start for at in place] for place in look.places]
+            near = [(math.floor(a / slot), math.ceil(b / slot)) for a, b in times]
+            if places := tuple((max(a, 0), b) for a, b in near if a < slots and b > 0):
+                looks.append(look._replace(places=places))
+        return Steering(steering.prefix if piece.start == 0 else "", tuple(looks))
+
     def outputs(
-        self, features: Sequence[Any], config: SearchConfig | None = None
+        self,
+        features: Sequence[Any],
+        config: SearchConfig | None = None,
+        steering: Sequence[Steering] = (),
     ) -> list[tuple[Hypothesis, ...]]:
-        """Return the outputs for the features (F, bands) of each sound, best first."""
+        """Return the outputs for the features (F, bands) of each sound, best first.
+
+        steering: of each sound, with slots; the default is none.
+        """
+        sounds = [*zip(features, steering or [PLAIN] * len(features), strict=True)]
         found: dict[int, tuple[Hypothesis, ...]] = {}
         slots = [self.encoder.slots(len(each)) for each in features]
         for numbers in length_batches(slots, max_tokens=BATCH_SLOTS):
-            some = [features[number] for number in numbers]
+            some = [sounds[number] for number in numbers]
             outputs = self._lists(self._search, some, config or self.search)
             found.update(zip(numbers, outputs, strict=True))
         return [found[number] for number in range(len(features))]
 
     @torch.inference_mode()
-    def _search(self, features: Sequence[Any], config: SearchConfig) -> list[list[Finished]]:
+    def _search(
+        self, sounds: Sequence[tuple[Any, Steering]], config: SearchConfig
+    ) -> list[list[Finished]]:
         """Return the outputs of sounds that are computed together."""
+        features, steering = zip(*sounds, strict=True)
         limits = [length_limit(self.encoder.slots(len(each)), config) for each in features]
         keys = [""] * len(features)  # they seed random numbers
         if config.method == "sample":
             keys = [f"{zlib.crc32(np.asarray(each).tobytes()):08x}" for each in features]
-        return search(self.model, self.memory(features), limits, keys, config)
+        return steered_search(self, self.memory(features), limits, keys, config, steering)
 
     def memory(self, features: Sequence[Any]) -> Memory:
         """Return the memory of the features (F, bands) of sounds."""
         source, mask = padded_frames(features)
         return self.model.encode(source.to(self.device), mask.to(self.device))
 
-    def _timed(self, segment: SpokenSegment, spectrogram: Floats, *, keep: bool) -> SpokenSegment:
+    def _timed(
+        self, segment: SpokenSegment, spectrogram: Floats, steering: Steering, *, keep: bool
+    ) -> SpokenSegment:
         """Return a segment with the times of its words, and its attention if it is kept.
 
         The weights come from teacher forcing of the output.
@@ -189,8 +225,8 @@ class Transcriber(TorchModel, SpeechModel):
         best = segment.hypotheses[0]
         if not best.ids or not self.model.decoder.attends:
             return segment
-        memory = self.memory([spectrogram])
         target = pad([[*best.ids, END]], self.device)
+        memory = looked_at(self, self.memory([spectrogram]), [steering], target[0])
         batch = teacher_forcing_batch(memory.values, memory.mask, *target)
         forced = self.model.teacher_force(batch, memory=memory, want_weights=True)
         assert forced.weights is not None

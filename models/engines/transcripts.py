@@ -12,6 +12,7 @@ from models.core.errors import ModelError
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.engines.trained import TrainedModel
+from models.search.prefix import PLAIN, Steering
 from models.signals.recordings import Floats, Recording, read_blocks, recording_of
 from models.signals.voice import spoken
 from models.storage.settings import read_settings
@@ -101,7 +102,7 @@ class SpeechModel(TrainedModel):
     vad = False  # leave out what has no speech
     rate: int  # samples a second that it reads
     # yields the transcript of each NamedRecording, or why there is none, in order; takes search,
-    # times and attention as `transcribe`
+    # times, attention and steering as `transcribe`
     stream: Callable[..., Iterator[Transcript | ModelError]]
 
     @classmethod
@@ -126,17 +127,21 @@ class SpeechModel(TrainedModel):
         search: SearchConfig | None = None,
         times: bool = False,
         attention: bool = False,
+        steering: Steering = PLAIN,
     ) -> Transcript:
         """Return the text of a recording: a path, a file or its bytes, or an array of samples.
 
         rate: samples a second of an array, (N,), (N, channels) or (channels, N). name: for
         messages. search: settings; the default is `self.search`. times: True adds the times of
-        words. attention: True adds times and attention. Raises ModelError for a recording that
+        words. attention: True adds times and attention. steering: places of its looks are
+        milliseconds. Raises ModelError for a recording that
         cannot be used; see models.signals.recordings.
         """
         opened = recording_of(recording, rate)
         alone = [(name, lambda: opened)]
-        [found] = self.stream(alone, search=search, times=times, attention=attention)
+        [found] = self.stream(
+            alone, search=search, times=times, attention=attention, steering=steering
+        )
         if isinstance(found, ModelError):
             raise found
         return found

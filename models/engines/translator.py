@@ -16,16 +16,21 @@ import torch
 from torch import Tensor
 
 from models.core.errors import ConfigurationError
-from models.core.types import Memory
+from models.core.types import Memory, select
 from models.core.use_config import SearchConfig
 from models.engines.terms import with_terms
-from models.engines.text_translator import EncodedText, TextTranslator
+from models.engines.text_translator import EncodedText, TextTranslator, limit_of
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle
+from models.search.alternatives import WORD_TOKENS, Continuation
 from models.search.batching import pad
 from models.search.beam import search
 from models.search.constrained import constrained_search, with_phrases
-from models.search.hypotheses import Backend, Finished, length_limit
+from models.search.hypotheses import Backend, Finished
+from models.search.steering import SteeredBackend, TargetWords, with_looks
+from models.text.lexicon import Lexicon
+from models.text.tokenizer import FIRST_OUTPUT, START
+from models.text.units import decoded_spans
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -116,18 +121,27 @@ class TorchSearch(TextTranslator):
         """Return what computes each step."""
         raise NotImplementedError
 
+    def _steered_backend(self, sources: Sequence[EncodedText]) -> Backend:
+        """Return what computes each step of sources."""
+        if not any(each.is_steered for each in sources):
+            return self._backend()
+        prefixes, looks = zip(*((each.prefix, each.looks) for each in sources), strict=True)
+        vocabulary = TargetWords.of(self.tokenizer, self.in_torch()[0].device)
+        return SteeredBackend(self._backend(), prefixes, looks, vocabulary)
+
     @torch.inference_mode()
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
         """Return the best outputs of each source, which contain the phrases of the glossary."""
-        limits = [length_limit(len(each.ids), config) for each in sources]
+        limits = [limit_of(each, config) for each in sources]
         keys, phrases = [each.text for each in sources], self._phrases(sources, config)
-        backend = self._backend()
+        backend = self._steered_backend(sources)
         found = search(backend, self.memory(sources), limits, keys, config)
 
         def search_again(number: int) -> list[Finished]:
             memory, inside = self.memory([sources[number]]), self.tokenizer.inside_words
+            backend = self._steered_backend([sources[number]])
             forced = constrained_search(
-                self._backend(), memory, limits[number], phrases[number], config, inside
+                backend, memory, limits[number], phrases[number], config, inside
             )
             model, *others = self.in_torch()
             if others or model.inputs or not model.model.decoder.attends or not self.glossary:
@@ -144,6 +158,30 @@ class TorchSearch(TextTranslator):
 
         return with_phrases(found, phrases, search_again)
 
+    @torch.inference_mode()
+    def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
+        backend, memory = self._steered_backend([source]), self.memory([source])
+        prepared, state = backend.start(memory)
+        tokens = torch.full((1,), START, device=memory.mask.device)
+        for given in source.prefix.ids:
+            state = backend.step(tokens, state, prepared).state
+            tokens = torch.full_like(tokens, given)
+        most = self._first_tokens(count)
+        rows = torch.zeros(most, dtype=torch.long, device=tokens.device)
+        ids, log_probs = list[Tensor](), list[Tensor]()
+        for _ in range(WORD_TOKENS):
+            step = backend.step(tokens, state, prepared)
+            found, state = step.log_probs, step.state
+            found[:, :FIRST_OUTPUT].fill_(-torch.inf)
+            if not ids:
+                values, tokens = found[0].topk(most)
+                state = select(state, rows)
+            else:
+                values, tokens = found.max(1)
+            ids, log_probs = [*ids, tokens], [*log_probs, values]
+        table = zip(torch.stack(ids, 1).tolist(), torch.stack(log_probs, 1).tolist(), strict=True)
+        return [Continuation(*one) for one in table]
+
 
 class Translator(TorchModel, TorchSearch):
     """A text model on a device. Its output for a text does not depend on the batch."""
@@ -154,6 +192,7 @@ class Translator(TorchModel, TorchSearch):
         super().__init__(bundle, device)
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
         self.statistical, self.prepare = bundle.statistical, bundle.prepare
+        self.lexicon = Lexicon(bundle.lexicon) if bundle.lexicon else None
 
     def in_torch(self) -> tuple[Translator, ...]:
         """Return this model."""
@@ -168,9 +207,13 @@ class Translator(TorchModel, TorchSearch):
         images = self.images([each.text for each in sources])
         memory = self.model.encode(*pad([each.ids for each in sources], self.device), images)
         first = [self.tokenizer.target_start(each.to) for each in sources]
-        return (
-            memory._replace(first=torch.tensor(first, device=self.device)) if any(first) else memory
-        )
+        if any(first):
+            memory = memory._replace(first=torch.tensor(first, device=self.device))
+        looks = [each.looks for each in sources]
+        if not any(looks):
+            return memory
+        spans = [decoded_spans(self.tokenizer.source, each.ids)[1] for each in sources]
+        return with_looks(memory, looks, spans)
 
     def _backend(self) -> Backend:
         return self.model
@@ -242,6 +285,11 @@ class EnsembleTranslator(TorchSearch):
         """Return the members."""
         return self.members
 
+    @property
+    def why_unsteered(self) -> str:
+        """Why a look cannot steer one of the models; "" if it can steer all."""
+        return next(filter(None, (member.why_unsteered for member in self.members)), "")
+
     def fault(self, text: str) -> str:
         """Return why one of the models cannot read a row; "" if all can."""
         return next(filter(None, (member.fault(text) for member in self.members)), "")
@@ -250,9 +298,11 @@ class EnsembleTranslator(TorchSearch):
         """Return the characters of a text that the first model has no token for."""
         return self.members[0].unknown_characters(text)
 
-    def _encoded(self, texts: Sequence[tuple[str, str]], *, first: int) -> list[EncodedText]:
+    def _encoded(
+        self, texts: Sequence[tuple[str, str]], languages: Sequence[str], *, first: int
+    ) -> list[EncodedText]:
         """Encode texts with the vocabulary of the first model; each model checks the lengths."""
-        return [member._encoded(texts, first=first) for member in self.members][0]
+        return [member._encoded(texts, languages, first=first) for member in self.members][0]
 
     def memory(self, sources: Sequence[EncodedText]) -> Memories:
         """Return the memory of texts in each model, encoded with its source vocabulary."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.core.config import HOP, ModelConfig
-from models.core.errors import ConfigurationError, ModelError, unknown_name
+from models.core.errors import ConfigurationError, InputError, ModelError, unknown_name
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_translator import missing_library
@@ -49,6 +49,7 @@ from models.engines.whisper_words import (
     with_words,
     words_of,
 )
+from models.search.prefix import PLAIN, Steering
 from models.signals.recordings import Floats, is_audible, silence
 from models.storage.settings import read_settings, read_stored
 from models.text.languages import known_language
@@ -136,8 +137,14 @@ class WhisperTranscriber(SpeechModel):
         search: SearchConfig | None = None,
         times: bool = False,
         attention: bool = False,
+        steering: Steering = PLAIN,
     ) -> Iterator[Transcript | ModelError]:
-        """Yield the transcript of each recording, or why there is none, in order."""
+        """Yield the transcript of each recording, or why there is none, in order.
+
+        Raises InputError for steering, which Whisper's own rules of outputs leave no place for.
+        """
+        if steering != PLAIN:
+            raise InputError("a prefix or a look for Whisper", "a model that `attn train` made")
         other = self.with_search(search or self.search)
         if other.search.top_p < 1:  # CTranslate2 has no such setting
             other.engine = self.in_torch()

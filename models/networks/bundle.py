@@ -6,6 +6,7 @@ model.safetensors    weights, each shared matrix once
 tokenizer.model      SentencePiece; source.model and target.model if separate
 labels.txt           labels of a classifier, one a line
 statistical.safetensors   hidden Markov models of word alignment, of `attn align train`
+lexicon.bin          translations of rare words, which the model reads
 replay.tsv.gz        sentence pairs for runs that start from the model
 card.md              model card
 """
@@ -29,10 +30,12 @@ from models.core.types import VocabularySizes
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.digests import add_digest, check_digests, write_files
+from models.storage.lexicon import read_lexicon_bytes
 from models.storage.replay import read_replay_bytes
 from models.storage.settings import (
     CARD,
     FORMAT,
+    LEXICON,
     REPLAY,
     STATISTICAL,
     WEIGHTS,
@@ -65,6 +68,7 @@ class Bundle(NamedTuple):
     statistical: StatisticalTables | None = None
     prepare: PrepareConfig = PrepareConfig()
     replay: bytes = b""  # packed; see models.storage.replay
+    lexicon: bytes = b""  # packed; see models.text.lexicon
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -140,6 +144,7 @@ def save(
         **({CARD: card.encode()} if card else {}),
         **({STATISTICAL: statistical_bytes(bundle.statistical)} if bundle.statistical else {}),
         **({REPLAY: bundle.replay} if bundle.replay else {}),
+        **({LEXICON: bundle.lexicon} if bundle.lexicon else {}),
         WEIGHTS: to_bytes(tensors),
     }
     write_files(folder, contents)
@@ -184,4 +189,5 @@ def read(folder: Path) -> Bundle:
         statistical=read_statistical(folder),
         prepare=stored.prepare,
         replay=read_replay_bytes(folder),
+        lexicon=read_lexicon_bytes(folder),
     )

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention
+from models.attention.base import Attention, is_monotonic
 from models.attention.layers import ACTIVATIONS, Embedding, normalisation
 from models.attention.reads import Hard, described, input_key
 from models.core.config import NO_COPY, ModelConfig
@@ -183,6 +183,16 @@ class EncoderDecoder(nn.Module):
         Empty if the model has no attention.
         """
         return described(self.config.attention) if self.decoder.attends else ""
+
+    @property
+    def why_unsteered(self) -> str:
+        """Why no look can steer the attention; "" if one can."""
+        if not self.decoder.attends:
+            return f"a model without attention ({self.config.family})"
+        if is_monotonic(self.config.attention):
+            kind = self.config.attention.normalise
+            return f"{kind} attention, which never returns to a slot that it has passed"
+        return ""
 
     def with_read_mode(self, decode: str, *, seed: int) -> EncoderDecoder:
         """Return this model with another read mode of its hard attention; weights are shared.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from models.core.numerics import Linear
-from models.core.types import Memory, TokenMemory, select
+from models.core.types import Looks, Memory, TokenMemory, select
 from models.networks.decoder import LOW, Copying, DecoderOutput, JointCopying
 from models.text.tokenizer import PAD
 
@@ -42,6 +42,7 @@ class SourceTokens(NamedTuple):
     mask: Tensor  # (B, S)
     values: Tensor  # (B, S, V)
     keys: Tensor | None = None  # (B, S, D), if the reader compares them with its features
+    looks: Looks | None = None  # see Memory
 
 
 class WithReader(NamedTuple):
@@ -151,7 +152,7 @@ class CopyNet(CopyReader):
         """Compute the keys tanh(h_j^T W_c) of the source tokens. embedding (Y, D): unused."""
         assert memory.ids is not None
         keys = self.key(memory.values).tanh()
-        return SourceTokens(memory.ids, memory.mask, memory.values, keys)
+        return SourceTokens(memory.ids, memory.mask, memory.values, keys, memory.looks)
 
     def forward(
         self,
@@ -166,7 +167,10 @@ class CopyNet(CopyReader):
         assert keys is not None
         by_sentence = features.reshape(keys.shape[0], -1, keys.shape[2]).to(keys.dtype)
         scores = (by_sentence @ keys.mT).float()  # (B, any, S)
-        scores = scores.masked_fill(~prepared.mask.unsqueeze(1), LOW)
+        free, looks = prepared.mask.unsqueeze(1), prepared.looks
+        if looks is not None and (allowed := looks.allowed()) is not None:
+            free = free & allowed  # (B, any, S)
+        scores = scores.masked_fill(~free, LOW)
         scores = scores.view(*tokens.shape, -1)  # (R, T, S)
         rows = input_rows(keys, tokens)
         return features, JointCopying(scores, prepared.ids.index_select(0, rows)), None

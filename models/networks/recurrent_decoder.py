@@ -15,7 +15,7 @@ from models.attention.softmax import History
 from models.core.config import ModelConfig
 from models.core.numerics import Linear
 from models.core.registry import find
-from models.core.types import AttentionOutput, Memory
+from models.core.types import AttentionOutput, Looks, Memory, at_steps
 from models.networks.decoder import NOTHING, Decoder, DecoderOutput, Wanted
 
 
@@ -25,6 +25,14 @@ class RecurrentMemory(NamedTuple):
     attention: PreparedMemory | None  # None without attention
     start: Tensor  # (B, L, N, H) first recurrent state
     context: Tensor | None = None  # (B, V) the fixed context of a decoder without attention
+    looks: Looks | None = None  # see Memory
+
+    def at(self, step: int) -> RecurrentMemory:
+        """Return this memory with the looks of one step."""
+        if self.looks is None or self.looks.number is None:
+            return self
+        found: RecurrentMemory = at_steps(self, self.looks.number[:, step : step + 1])
+        return found
 
 
 class RecurrentState(NamedTuple):
@@ -76,7 +84,8 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """Compute the keys of a memory and the first state."""
         assert memory.final is not None and self.attention is not None
         final = memory.final[:, -self.final_size :]
-        return RecurrentMemory(self.attention.prepare(memory), self.bridge(final))
+        attention = self.attention.prepare(memory)
+        return RecurrentMemory(attention, self.bridge(final), looks=memory.looks)
 
     def read_values(self, memory: Memory) -> Tensor:
         """Return the values of the heads, (B, H, S, V); see Decoder."""
@@ -100,8 +109,8 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         """Read tokens (R, T) one by one; parts that need no state are computed for all at once."""
         inputs, token_part = self.read_tokens(tokens)  # (R, T, G), (R, T, O)
         steps: list[RecurrentStep] = []
-        for gates_of_token in inputs.unbind(1):  # (R, G)
-            steps.append(self.step(gates_of_token, state, prepared))
+        for number, gates_of_token in enumerate(inputs.unbind(1)):  # (R, G)
+            steps.append(self.step(gates_of_token, state, prepared.at(number)))
             state = steps[-1].state
         reads = [step.read for step in steps if step.read is not None]
         factors = [step.gate for step in steps if step.gate is not None]

@@ -16,7 +16,7 @@ from models.attention.softmax import masked_softmax
 from models.attention.transformer import cross_attention
 from models.core.config import ModelConfig
 from models.core.numerics import Linear
-from models.core.types import Memory
+from models.core.types import Looks, Memory
 from models.networks.decoder import NOTHING, Decoder, DecoderOutput, Wanted, default_layer
 
 
@@ -63,6 +63,7 @@ class TransformerMemory(NamedTuple):
     values: Tensor | None = None  # (B, S, D) of an alignment layer, if there is one
     key: Tensor | None = None  # (B,) hash of each input, if hard attention samples by it
     first: Tensor | None = None  # (B, 1) the first token of each output, if it is given
+    looks: Looks | None = None  # see Memory
 
 
 class TransformerState(NamedTuple):
@@ -116,7 +117,9 @@ class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
         """Compute keys and values of the memory for every layer."""
         layers = tuple(layer.cross_attention.prepare(memory) for layer in self.layers)  # type: ignore
         values = memory.values if self.aligner else None
-        return TransformerMemory(layers, memory.mask, values, memory.key, memory.first)
+        return TransformerMemory(
+            layers, memory.mask, values, memory.key, memory.first, memory.looks
+        )
 
     def start(self, prepared: TransformerMemory) -> TransformerState:
         """Return the state of an empty prefix."""
@@ -205,6 +208,7 @@ class DecoderLayer(NormedLayer):
             start=start,
             steps=steps,
             key=source.key,
+            looks=source.looks,
             want_weights=want_weights,
         )
         x = self.left(self.cross_norm, x, attended)

@@ -47,6 +47,7 @@ BROKEN = (  # exceptions that Pillow raises for damaged files
     zlib.error,
     Image.DecompressionBombError,
 )
+EXIF_ORIENTATION, SIDEWAYS = 0x0112, 5  # tag, and the first value of those that turn sides
 FEWER_PIXELS = f"at most {IMAGE_PIXELS:,}, and {IMAGE_SIDE:,} in a row", "make it smaller first"
 
 
@@ -105,6 +106,42 @@ def in_shape(image: Image.Image, config: ImageConfig, side: int) -> Image.Image:
     scale = side / max(image.size)
     width, height = (max(1, round(scale * length)) for length in image.size)
     return image.resize((width, height))
+
+
+def in_square(
+    box: tuple[float, float, float, float], size: tuple[int, int], config: ImageConfig
+) -> tuple[float, float, float, float]:
+    """Return a box of an image in shares of the square that the model reads of it.
+
+    box: left, top, right, bottom, in shares of an image of a size (width, height). Raises
+    InputError for a box that is empty, or outside of the square.
+    """
+    sides, side = size, min(size) if config.fit == "crop" else 0
+    found = []
+    for at in range(4):
+        whole = sides[at % 2]
+        part = side or whole
+        found.append(min(max((box[at] * whole - (whole - part) / 2) / part, 0.0), 1.0))
+    left, top, right, bottom = found
+    if left >= right or top >= bottom:
+        read = "the square in its centre" if side else "it"
+        raise InputError(
+            "a frame without a part of the image that the model reads", f"one in {read}"
+        )
+    return left, top, right, bottom
+
+
+def size_of(source: Path | bytes) -> tuple[int, int]:
+    """Return width and height of an image, upright; see `open_image` for errors."""
+    name = "the image" if isinstance(source, bytes) else str(source)
+    with (
+        _readable(name),
+        _stream(source, name) as stream,
+        Image.open(stream, formats=_formats(stream, name)) as image,
+    ):
+        turned = image.getexif().get(EXIF_ORIENTATION, 1) >= SIDEWAYS
+        width, height = image.size
+        return (height, width) if turned else (width, height)
 
 
 def upright(image: Image.Image) -> Image.Image:

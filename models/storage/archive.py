@@ -17,14 +17,22 @@ from models.core.files import read_regular, replacing, write_errors
 from models.core.limits import MODEL_FILE_BYTES
 from models.core.settings import Values
 from models.storage.digests import NAME as SUMS
-from models.storage.settings import CARD, REPLAY, STATISTICAL, WEIGHTS, read_settings, task_of
+from models.storage.settings import (
+    CARD,
+    LEXICON,
+    REPLAY,
+    STATISTICAL,
+    WEIGHTS,
+    read_settings,
+    task_of,
+)
 from models.storage.settings import NAME as CONFIG
 from models.text.tokenizer import LABELS
 
 REQUIRED = (CONFIG, WEIGHTS)
 FILES = (
     *(CONFIG, CARD, "tokenizer.model", "tokenizer.json", "source.model", "target.model", LABELS),
-    *(STATISTICAL, REPLAY, WEIGHTS, SUMS),
+    *(STATISTICAL, LEXICON, REPLAY, WEIGHTS, SUMS),
 )
 MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file
 MOST_FILES, MOST_RATIO = 10_000, 20  # files of an archive, and their size in archives

@@ -24,6 +24,7 @@ RUN_CONFIG = "config.toml"  # settings of a run, in its folder from the start
 WEIGHTS = "model.safetensors"
 CARD = "card.md"
 REPLAY = "replay.tsv.gz"
+LEXICON = "lexicon.bin"  # translations of rare words, which the model reads
 STATISTICAL = "statistical.safetensors"  # of a bundle made by `attn align train`
 MOST_BYTES = 1 << 20  # of a config.json
 SECTIONS = ("model", "tokenizer", "search", "vocabulary")

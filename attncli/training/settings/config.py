@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 from attncli.scoring.score import BleuTokenizer
 from attncli.task.table import TRAINING
 from attncli.training.interfaces import METRICS
-from attncli.training.settings.loggers import LOGGERS
+from models.core.annexes import entries
 from models.core.config import MAX_SEED, AttentionLossConfig, ModelConfig
 from models.core.registry import DEFAULT_SOURCE, source_name
 from models.core.settings import Limits, merged, option
@@ -258,8 +258,9 @@ class TrainConfig:
     )
     loggers: tuple[str, ...] = option(
         (),
-        f"experiment trackers that receive the log too: {', '.join(LOGGERS)} (extras of attn)",
-        choices=tuple(LOGGERS),
+        "experiment trackers that receive the log too: "
+        f"{', '.join(entries('logger'))} (extras of attn)",
+        choices=tuple(entries("logger")),
     )
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
 

@@ -11,6 +11,7 @@ import pytest
 from attncli.faithful.divide import sentences
 from attncli.faithful.fit import Fitting, fitted
 from attncli.faithful.kinds import KINDS
+from attncli.faithful.parse import branches
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.options.shared import check_texts
@@ -284,3 +285,18 @@ def test_signs_are_as_many_as_in_the_source_and_in_pairs(
 ) -> None:
     form = Fitting(ends=True, capitals=True, is_small=lambda word: True)
     assert fitted(("", ""), [source], [output], form) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("You see {{A:x|dog|dogs}}.", ["{{A:x|", "You see dog.", "|", "You see dogs.", "}}"]),
+        ("{{A:x|0=no|many}}", ["{{A:x|0=", "no", "|", "many", "}}"]),
+        ("{{A:x|he|[[b|c]]}}", ["{{A:x|", "he", "|", "[[b|c]]", "}}"]),
+        ("{{A:x||b}}", ["{{A:x|", "", "|", "b", "}}"]),
+        ("{{ n | x }}", []),
+        ("{{A:x|" * 3000, []),
+    ],
+)
+def test_a_plural_of_mediawiki_has_branches(text: str, expected: list[str]) -> None:
+    assert branches(text)[1:-1] == expected

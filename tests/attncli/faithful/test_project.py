@@ -123,9 +123,7 @@ def found(line: str) -> tuple[str, list[str]]:
     return text, [*(tag.raw for tag in tagged.tags), *parts]
 
 
-@pytest.mark.parametrize(
-    "text", ["3 < 4 and 5 > 2", "a <b", "< b>", "100% sure", "50%ig", "AT&T", "&c; {", "a } {b c}"]
-)
+@pytest.mark.parametrize("text", ["100% sure", "50%ig", "AT&T", "&c; {", "a } {b c}"])
 def test_what_only_looks_like_markup_is_text(text: str) -> None:
     assert found(text) == (text, [])
 

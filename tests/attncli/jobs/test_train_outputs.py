@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 import torch
 
+from attncli.loggers import trackers
+from attncli.loggers.trackers import numbers
 from attncli.task.panels import SampledEvaluation, ShownExample
 from attncli.training.interfaces import Interrupted
-from attncli.training.log import read_log
+from attncli.training.log import LoggedRun, read_log
 from attncli.training.saving import (
     KEPT,
     add_evaluation,
     read_evaluations,
 )
-from attncli.training.settings import loggers
-from attncli.training.settings.loggers import LOGGERS, LoggedRun, numbers
 from attncli.translate.dev import DevTexts
+from models.core.annexes import ANNEXES, entries
 from models.core.errors import ModelError
 from models.networks.bundle import Bundle
 from tests.attncli.training.small import (
@@ -101,11 +102,16 @@ def test_texts_are_escaped_and_the_newest_evaluation_is_first(tmp_path: Path) ->
     assert page.index("update 6") < page.index("update 5")
 
 
+LOGGERS = entries("logger")
 RECEIVED: list[tuple[str, Any]] = []  # by Recorder
 
 
 class Recorder:
     """A tracker that keeps what it receives."""
+
+    @classmethod
+    def check(cls, package: str) -> None:
+        pass
 
     def __init__(self, run: LoggedRun) -> None:
         RECEIVED.append(("open", run))
@@ -121,8 +127,8 @@ class Recorder:
 def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register Recorder in the place of TensorBoard."""
     RECEIVED.clear()
-    monkeypatch.setattr(loggers, "find_spec", lambda package: package)
-    monkeypatch.setitem(LOGGERS, "tensorboard", f"{__name__}:Recorder")
+    row = ANNEXES["loggers"]["logger"]
+    monkeypatch.setitem(row, "tensorboard", f"{__name__}:Recorder")
 
 
 @pytest.mark.usefixtures("recorder")
@@ -149,7 +155,7 @@ def test_a_tracker_receives_the_log_of_a_run_and_changes_nothing(
 def test_a_missing_package_is_refused_before_any_work(
     texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(loggers, "find_spec", lambda package: None)
+    monkeypatch.setattr(trackers, "find_spec", lambda package: None)
     with pytest.raises(ModelError, match="pip install .*" + name):
         run(small_config(texts, f"train.loggers={name}"), tmp_path / "run")
     assert not (tmp_path / "run").exists()

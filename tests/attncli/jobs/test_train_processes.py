@@ -15,10 +15,10 @@ import pytest
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from attncli.processes.group import Rank, own_rank
 from attncli.shell import app
 from attncli.training import saving
 from attncli.training.log import read_log
-from attncli.training.processes import Rank, own_rank
 from attncli.training.stepper import Stepper, seed_of, split
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
@@ -64,7 +64,7 @@ def test_two_processes_compute_the_gradient_of_one(
     apply = Stepper.apply
 
     def noted(self: Stepper, rate: float) -> float:
-        path = tmp_path / f"gradient {self.processes.size} {self.processes.number}"
+        path = tmp_path / f"gradient {self.world.size} {self.world.number}"
         names = self.state.learned.items()
         if not path.exists():
             save_file({name: p.grad for name, p in names if p.grad is not None}, path)
@@ -191,7 +191,7 @@ FAULTS = {  # process, update and fault; statuses; what is told
 def test_the_loss_of_a_process_is_told_in_one_line(
     name: str, texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.training.processes.WAIT_SECONDS", 4.0)
+    monkeypatch.setattr("attncli.processes.group.WAIT_SECONDS", 4.0)
     fault, statuses, message = FAULTS[name]
     folder, config = tmp_path / "run", small_config(texts, *FEW)
     assert train_in(2, config, folder, before=at(*fault)) == statuses

@@ -18,11 +18,11 @@ import torch._dynamo  # by DistributedDataParallel: once, before the processes f
 import typer
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-from attncli.commands.train_run import follow, joined
 from attncli.jobs.train import train
 from attncli.options.settings import Options
+from attncli.processes.command import follow
+from attncli.processes.group import Processes, Rank
 from attncli.training.interfaces import Interrupted
-from attncli.training.processes import Processes, Rank
 from attncli.training.settings.config import RunConfig
 from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
@@ -114,7 +114,7 @@ def train_in(
 
     def watched(self: Stepper, *others: Any) -> Any:
         updates.append(self.state.counters.step + 1)
-        before(self.processes.number, updates[-1])
+        before(self.world.number, updates[-1])
         return compute(self, *others)
 
     def lead(group: Processes) -> None:
@@ -124,7 +124,7 @@ def train_in(
             device="cpu",
             progress=lambda *progress: None,
             stop_requested=lambda: 0 < stop_at <= updates[-1],
-            processes=group,
+            world=group,
         ):
             pass
 
@@ -132,9 +132,9 @@ def train_in(
         Stepper.compute = watched  # type: ignore[assignment, method-assign]
         try:
             if number:
-                follow(Rank(number, size), Options("cpu", 1))
+                follow(Processes(Rank(number, size)), Options("cpu", 1))
             else:
-                with joined(Rank(number, size)) as group:
+                with Processes(Rank(number, size)) as group:
                     lead(group)
         except Interrupted:
             return 3

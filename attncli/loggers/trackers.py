@@ -1,57 +1,25 @@
-"""Loggers of other programs."""
+"""Experiment trackers of other programs, which listen to the log of a run.
+
+The name of one, in train.loggers, is that of its package and of an extra of attn.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib.util import find_spec
-from pathlib import Path
-from typing import NamedTuple, Protocol
 
+from attncli.training.log import LoggedRun
 from models.core.errors import ModelError, install_command
 from models.core.settings import flat
 
-LOGGERS = {  # module:Class by value of train.loggers, which is the name of package and extra too
-    "tensorboard": "attncli.training.settings.loggers:TensorBoardLogger",
-    "wandb": "attncli.training.settings.loggers:WandbLogger",
-    "mlflow": "attncli.training.settings.loggers:MlflowLogger",
-}
 EXPERIMENT = "attn"  # of MLflow, and the project of Weights & Biases
 FOLDER = "attn.folder"  # tag by which the run of a folder is found again
 LETTERS = 500  # of a parameter's value, which every store accepts
 AT_ONCE = 100  # parameters that every store accepts in one request
 NOT_SHOWN = ("step", "epoch", "progress", "seconds", "elapsed", "tokens")
-
-
-class LoggedRun(NamedTuple):
-    """Facts about a run that a tracker receives."""
-
-    folder: Path
-    step: int  # updates done before; later records of an interrupted run are written again
-    settings: dict[str, object]  # of the run, as nested tables
-
-
-class Logger(Protocol):
-    """A tracker, opened for a run as `Class(LoggedRun)`."""
-
-    def write(self, event: str, record: Mapping[str, object]) -> None:
-        """Write a record of the log. event: train, dev, start, average."""
-
-    def close(self) -> None:
-        """End the run in the tracker, or this part of an interrupted run."""
-
-
-def check_loggers(names: Iterable[str]) -> None:
-    """Raise ModelError if the package of a tracker is not installed; nothing is imported."""
-    for name in names:
-        if find_spec(name) is None:
-            raise ModelError(
-                f"train.loggers={name} without its package",
-                name,
-                f"{install_command(name)}, or leave out train.loggers",
-            )
 
 
 def numbers(event: str, record: Mapping[str, object]) -> dict[str, float]:
@@ -65,7 +33,21 @@ def numbers(event: str, record: Mapping[str, object]) -> dict[str, float]:
     }
 
 
-class MlflowLogger:
+class Tracker:
+    """A tracker whose package may be missing."""
+
+    @classmethod
+    def check(cls, package: str) -> None:
+        """Raise ModelError if the package of the tracker is not installed; import nothing."""
+        if find_spec(package) is None:
+            raise ModelError(
+                f"train.loggers={package} without its package",
+                package,
+                f"{install_command(package)}, or leave out train.loggers",
+            )
+
+
+class MlflowLogger(Tracker):
     """A run of MLflow in mlflow.db of the run folder, or where MLFLOW_TRACKING_URI says.
 
     `mlflow ui --backend-store-uri sqlite:///RUN/mlflow.db` shows it. MLFLOW_EXPERIMENT_NAME chooses
@@ -112,7 +94,7 @@ class MlflowLogger:
         self.client.set_terminated(self.id)
 
 
-class TensorBoardLogger:
+class TensorBoardLogger(Tracker):
     """Event files of TensorBoard in tensorboard/ of the run folder."""
 
     def __init__(self, run: LoggedRun) -> None:
@@ -132,7 +114,7 @@ class TensorBoardLogger:
         self.writer.close()
 
 
-class WandbLogger:
+class WandbLogger(Tracker):
     """A run of Weights & Biases: offline files in wandb/ of the run folder, for `wandb sync`.
 
     WANDB_MODE=online uploads while the run trains. WANDB_PROJECT and WANDB_ENTITY choose the

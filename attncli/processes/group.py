@@ -1,4 +1,7 @@
-"""Several processes of one training."""
+"""A world of several processes of one training, which meet at the store that torchrun starts.
+
+Nothing here imports torch before it is needed.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from models.core.errors import ModelError, ResourceError
+import typer
+
+from attncli.training.world import ProcessLost, World
+from models.core.errors import ModelError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-
-# Number of this process among those of a run, from the environment that `torchrun` sets.
-#
-# Nothing here imports torch.
-
 
 LAUNCHED = ("RANK", "WORLD_SIZE", "MASTER_ADDR")  # variables that torchrun sets
 
@@ -64,38 +65,57 @@ START, END, TOLD = "start", "end", "told"  # keys: a run to join; nothing more t
 SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "socket")  # of a lost process
 
 
-class ProcessLost(ResourceError):
-    """Another process of the run ended, or did not answer in time."""
-
-
-class Processes:
-    """The processes of a run, seen from one of them; a single process exchanges nothing.
+class Processes(World):
+    """The processes of a run, seen from one of them.
 
     They meet at the key-value store that `torchrun` starts. All make the same calls; one that fails
-    raises ProcessLost. As a `with` block, process 0 ends the wait of the others when it leaves.
+    raises ProcessLost. As a `with` block, process 0 ends the wait of the others when it leaves, and
+    of several faults the first alone is told.
     """
 
-    def __init__(self, rank: Rank = Rank()) -> None:  # noqa: B008  # it cannot change
-        self.number, self.size, _ = rank
-        self.store: Any = open_store() if self.size > 1 else None
+    def __init__(self, rank: Rank) -> None:
+        self.number, self.size, self.local = rank
+        self.store: Any = None
 
     def __enter__(self) -> Processes:
+        self.store = open_store()
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error: Any) -> None:
         import torch.distributed as dist
 
+        fault = error[1]
+        is_told = fault is not None and not self.is_untold()
         with contextlib.suppress(RuntimeError):  # the others may have ended
-            if self.store and self.number == 0:
+            if self.number == 0:
                 self.store.set(END, "")
-            if self.store and dist.is_initialized() and error[0] is None:
+            if dist.is_initialized() and fault is None:
                 dist.destroy_process_group()
+        if is_told and isinstance(fault, ModelError):
+            raise typer.Exit(1) from None
+
+    def own_device(self, device: str) -> str:
+        """Return the device of this process: its own GPU, if there are some."""
+        if device == "mps":
+            raise ModelError("several processes on mps", "one process", "or give --device cpu")
+        if device != "cuda":
+            return device
+        import torch
+
+        if self.local >= torch.cuda.device_count():
+            raise ModelError(
+                f"no GPU for process {self.local + 1} of this machine, which has "
+                f"{torch.cuda.device_count()}",
+                "at most one process per GPU",
+                "lower the number of processes, or give --device cpu",
+            )
+        torch.cuda.set_device(self.local)
+        return f"cuda:{self.local}"
 
     def begin(self, folder: Path) -> None:
         """Let the others join the run of a folder, which every machine sees; for process 0."""
-        if self.store:
-            self.store.set(START, str(folder.absolute()))
-            self._join()
+        self.store.set(START, str(folder.absolute()))
+        self._join()
 
     def wait(self) -> Path | None:
         """Wait for process 0, however long; return the folder of the run, None if there is none."""
@@ -113,9 +133,8 @@ class Processes:
         import torch
 
         found = torch.tensor(value, dtype=torch.float64)
-        if self.store:
-            with self.losses():
-                torch.distributed.broadcast(found, 0)
+        with self.losses():
+            torch.distributed.broadcast(found, 0)
         return float(found)
 
     def total(self, values: Sequence[float]) -> list[float]:
@@ -123,17 +142,14 @@ class Processes:
         import torch
 
         found = torch.tensor(values, dtype=torch.float64)
-        if self.store:
-            with self.losses():
-                torch.distributed.all_reduce(found)
+        with self.losses():
+            torch.distributed.all_reduce(found)
         return [float(value) for value in found]
 
     def gather(self, content: bytes) -> list[bytes]:
         """Return the bytes of every process."""
         import torch
 
-        if not self.store:
-            return [content]
         lengths = self._collect(torch.tensor([len(content)])).flatten().tolist()
         padded = bytearray(content).ljust(max(1, *lengths), b"\0")
         rows = self._collect(torch.frombuffer(padded, dtype=torch.uint8))
@@ -146,8 +162,6 @@ class Processes:
         """
         from torch import nn
 
-        if not self.store:
-            return module
         with self.losses():
             return nn.parallel.DistributedDataParallel(module, find_unused_parameters=True)
 
@@ -157,7 +171,7 @@ class Processes:
         try:
             yield
         except RuntimeError as error:
-            if not (self.store and any(sign in str(error).lower() for sign in SIGNS)):
+            if not any(sign in str(error).lower() for sign in SIGNS):
                 raise
             raise ProcessLost(
                 f"a process of this run was lost, or did not answer within {WAIT_SECONDS:g} s",
@@ -168,7 +182,7 @@ class Processes:
     def is_untold(self) -> bool:
         """Return True if no other process has told, or asked this, why the run ends."""
         try:
-            return not self.store or bool(self.store.add(TOLD, 1) == 1)
+            return bool(self.store.add(TOLD, 1) == 1)
         except RuntimeError:  # the store has ended with process 0
             return self.number == 1
 
@@ -194,9 +208,6 @@ class Processes:
                 world_size=self.size,
                 timeout=timedelta(seconds=WAIT_SECONDS),
             )
-
-
-ALONE = Processes()
 
 
 def open_store() -> Any:

@@ -1,0 +1,1 @@
+"""Annex: experiment trackers of other programs."""

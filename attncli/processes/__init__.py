@@ -1,0 +1,1 @@
+"""Annex: a training in several processes, of one machine or of several."""

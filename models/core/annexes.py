@@ -1,0 +1,42 @@
+"""The table of annexes: parts that the core works without, and what each adds to the tables.
+
+An annex is a folder, or a few files, and one row here. The core asks a table for a name and
+imports the place then; it imports no annex by itself. Without the row and the files of an annex,
+its names are unknown, and all else works (tests/test_annexes.py).
+"""
+
+from __future__ import annotations
+
+from pkgutil import resolve_name
+from typing import Any
+
+AnnexRow = dict[str, dict[str, str]]  # places, as module:name, by table and name
+
+ANNEXES: dict[str, AnnexRow] = {
+    "serve": {"command": {"serve": "attncli.commands.serve:serve"}},
+    "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
+    "processes": {
+        "world": {
+            "several": "attncli.processes.command:open_several",
+            "launch": "attncli.processes.command:launch",
+        }
+    },
+    "loggers": {
+        "logger": {
+            "tensorboard": "attncli.loggers.trackers:TensorBoardLogger",
+            "wandb": "attncli.loggers.trackers:WandbLogger",
+            "mlflow": "attncli.loggers.trackers:MlflowLogger",
+        }
+    },
+}
+
+
+def entries(table: str) -> dict[str, str]:
+    """Return what the annexes add to a table: places by name."""
+    return {name: place for row in ANNEXES.values() for name, place in row.get(table, {}).items()}
+
+
+def find_part(table: str, name: str) -> Any:
+    """Import and return what an annex adds to a table under a name; None without that annex."""
+    place = entries(table).get(name)
+    return resolve_name(place) if place else None

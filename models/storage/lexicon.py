@@ -1,0 +1,32 @@
+"""The lexicon of a bundle: translations of rare words; see models.text.lexicon. No torch here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from models.core.errors import intact
+from models.core.files import read_regular
+from models.storage.digests import check_digests
+from models.storage.settings import LEXICON
+from models.text.lexicon import Lexicon
+
+MOST_BYTES = 1 << 26
+
+
+def read_lexicon_bytes(folder: Path) -> bytes:
+    """Return the packed lexicon of a bundle, b"" if it has none; a DamagedError if it changed."""
+    path = folder / LEXICON
+    if not path.is_file():
+        return b""
+    with intact(path, "a file of the model"):
+        packed = read_regular(path, MOST_BYTES)
+    check_digests(folder, [LEXICON])
+    return packed
+
+
+def opened_lexicon(packed: bytes, folder: Path) -> Lexicon | None:
+    """Return a lexicon, None for none; a DamagedError if it is damaged. folder: of the message."""
+    if not packed:
+        return None
+    with intact(folder / LEXICON, "a lexicon"):
+        return Lexicon(packed)

@@ -1,0 +1,269 @@
+"""A lexicon: translations of rare words, which a model reads in the place of the words.
+
+    Die Mahngebühr wird Ihnen erlassen.
+    Die <reminder fee|fine> wird Ihnen erlassen.     < | > stand for the tokens OPEN, OR, CLOSE
+
+What is common is in the weights; what is rare stands here, where a person can read and edit it. A
+model that was trained with such sources chooses among the candidates by the context, and inflects
+what it chooses. The candidates of a form that was found by a part of it, such as a compound, stand
+behind the form and the token IS, because its ending matters.
+
+An entry is a line: direction, form, how often the training data have the form (the number of
+binary digits of its count), and up to three candidates, separated by bars:
+
+    de-en	Mahngebühr	0	reminder fee|fine
+
+Its file has the lines in the order of `order`, in compressed blocks of BLOCK characters that are
+read when they are needed: a word costs one look into one block, and start-up costs nothing. Lines
+without candidates name common forms, by which the language of a text is recognised.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+OPEN, OR, IS, CLOSE = "\ue040", "\ue041", "\ue042", "\ue043"  # tokens of the vocabulary
+MARKS = (OPEN, OR, IS, CLOSE)
+BLOCK = 1 << 14  # characters
+MOST_BLOCK = 1 << 18  # bytes of a block
+CACHED = 256  # blocks in memory
+LONGEST = 5  # words of a form
+CANDIDATES = 3  # of an entry
+COMMON = 8  # binary digits of a count from which a form tells its language
+PART = 4  # letters of a part of a compound, at least
+JOINT = 2  # letters between two parts, at most
+WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+MAGIC = (
+    b"attn lexicon 1\n"  # then one byte: binary digits of the count from which on a form is common
+)
+
+
+class LexiconEntry(NamedTuple):
+    """Candidates for a form."""
+
+    form: str
+    rarity: int  # binary digits of the number of times that the training data have the form
+    candidates: tuple[str, ...]
+
+
+class FoundForm(NamedTuple):
+    """A form in a text, with its candidates."""
+
+    start: int
+    end: int
+    candidates: tuple[str, ...]
+    exact: bool  # False for a compound, which the model reads, too
+
+
+def order(direction: str, form: str) -> tuple[str, str, str]:
+    """Return the key by which entries are sorted: forms that differ in case are neighbours."""
+    return direction, form.lower(), form
+
+
+class Lexicon:
+    """Entries for directions such as de-en."""
+
+    def __init__(self, packed: bytes = b"", added: Iterable[tuple[str, LexiconEntry]] = ()) -> None:
+        """Read a file of `pack`; a ValueError if it is damaged.
+
+        added: further entries with their directions, which come first; "" is any direction.
+        """
+        self._starts, self._places = list[tuple[str, str]](), list[tuple[int, int]]()
+        self._packed = packed
+        self.most = packed[len(MAGIC)] if packed[len(MAGIC) :] else 1
+        if packed:
+            self._read_index()
+        self._added: dict[tuple[str, str], list[LexiconEntry]] = {}
+        for direction, entry in added:
+            first = entry.form.lower().partition(" ")[0]
+            self._added.setdefault((direction, first), []).append(entry)
+        self._block = lru_cache(CACHED)(self._read_block)
+        self._entries = lru_cache(1 << 14)(self._find)
+
+    def _read_index(self) -> None:
+        """Read where each block begins, and its first direction and form."""
+        size = int.from_bytes(self._packed[-4:], "big")
+        if not self._packed.startswith(MAGIC) or size > len(self._packed) - 4:
+            raise ValueError("no lexicon")
+        index = _decompressed(self._packed[-4 - size : -4], len(self._packed) * 20)
+        place = len(MAGIC) + 1
+        for line in index.split("\n")[:-1]:
+            direction, form, length = line.split("\t")
+            self._starts.append((direction, form))
+            self._places.append((place, int(length)))
+            place += int(length)
+        if self._starts != sorted(self._starts):
+            raise ValueError("blocks that are not in order")
+
+    def _read_block(self, number: int) -> list[tuple[str, str, LexiconEntry]]:
+        place, length = self._places[number]
+        rows = []
+        for line in _decompressed(self._packed[place : place + length], MOST_BLOCK).splitlines():
+            direction, form, rarity, candidates = line.split("\t")
+            given = tuple(filter(None, candidates.split("|")))
+            rows.append((direction, form.lower(), LexiconEntry(form, int(rarity), given)))
+        return rows
+
+    def entries(self, direction: str, word: str) -> Mapping[str, Sequence[LexiconEntry]]:
+        """Return the entries that begin with a word in small letters, by form in small letters."""
+        return self._entries(direction, word)
+
+    def _find(self, direction: str, word: str) -> dict[str, list[LexiconEntry]]:
+        found: dict[str, list[LexiconEntry]] = {}
+        added = (self._added.get((one, word), ()) for one in dict.fromkeys((direction, "")))
+        for each in chain(*added, self._stored(direction, word)):
+            found.setdefault(each.form.lower(), []).append(each)
+        return found
+
+    def _stored(self, direction: str, word: str) -> Iterator[LexiconEntry]:
+        """Yield the entries of the file that begin with a word."""
+        # a space sorts below all letters, so forms that begin with the word follow it
+        last = (direction, f"{word} \uffff")
+        number = max(0, bisect_left(self._starts, (direction, word)) - 1)
+        while number < len(self._starts) and self._starts[number] <= last:
+            rows = self._block(number)
+            keys = [(row[0], row[1]) for row in rows]
+            chosen = rows[bisect_left(keys, (direction, word)) : bisect_right(keys, last)]
+            yield from (row[2] for row in chosen)
+            number += 1
+
+    def with_entries(self, added: Iterable[tuple[str, LexiconEntry]]) -> Lexicon:
+        """Return this lexicon with further entries, which come first."""
+        kept = ((direction, one) for (direction, _), each in self._added.items() for one in each)
+        return Lexicon(self._packed, [*added, *kept])
+
+    @property
+    def directions(self) -> set[str]:
+        """The directions that have entries."""
+        return {direction for direction, _ in (*self._starts, *self._added)}
+
+    def language(self, text: str, to: str, languages: Iterable[str]) -> str:
+        """Return the language most of whose common forms a text has; "" if none is ahead."""
+        words = [match[0].lower() for match in WORD.finditer(text)]
+        counts = {
+            language: sum(self._is_common(f"{language}-{to}", word) for word in words)
+            for language in languages
+            if language != to
+        }
+        best = sorted(counts, key=lambda language: counts[language])
+        if not best or (len(best) > 1 and counts[best[-1]] == counts[best[-2]]):
+            return ""
+        return best[-1]
+
+    def _is_common(self, direction: str, word: str) -> bool:
+        return any(each.rarity >= COMMON for each in self.entries(direction, word).get(word, ()))
+
+    def found(self, text: str, direction: str, most: int | None = None) -> list[FoundForm]:
+        """Return the forms in a text that have candidates; of overlapping ones the longest.
+
+        most: binary digits of the count from which on a form is left to the weights; None: those
+        that the file names.
+        """
+        most = self.most if most is None else most
+        words = [*WORD.finditer(text)]
+        found, number = list[FoundForm](), 0
+        while number < len(words):
+            one, used = self._at(text, words, number, direction, most)
+            if one:
+                found.append(one)
+            number += used
+        return found
+
+    def _at(
+        self, text: str, words: list[re.Match[str]], number: int, direction: str, most: int
+    ) -> tuple[FoundForm | None, int]:
+        """Return the form that begins at a word, and how many words it has, at least 1."""
+        start = words[number].start()
+        entries = self.entries(direction, words[number][0].lower())
+        for used in range(min(LONGEST, len(words) - number), 0, -1):
+            end = words[number + used - 1].end()
+            form = text[start:end]
+            same = entries.get(form.lower(), ())
+            exact = [each for each in same if each.form == form]
+            for each in (*exact, *same):
+                if each.candidates and each.rarity < most:
+                    return FoundForm(start, end, each.candidates, exact=True), used
+            if used == 1 and not same:
+                parts = self._compound(direction, form.lower())
+                return (FoundForm(start, end, (parts,), exact=False) if parts else None), 1
+        return None, 1
+
+    def _compound(self, direction: str, word: str) -> str:
+        """Return the first candidates of the two longest parts of a word; "" if there are none."""
+        for middle in range(PART, len(word) - PART + 1):
+            right = self._first(direction, word[middle:])
+            for joint in range(JOINT + 1) if right else ():
+                end = middle - joint
+                left = self._first(direction, word[:end]) if end >= PART else ""
+                if left:
+                    return f"{left} {right}"
+        return ""
+
+    def _first(self, direction: str, word: str) -> str:
+        """Return the first candidate of a word; "" if it has none."""
+        entries = self.entries(direction, word).get(word, ())
+        return next((each.candidates[0] for each in entries if each.candidates), "")
+
+    def read(self, text: str, direction: str) -> str:
+        """Return what the model reads of a text."""
+        return with_candidates(text, self.found(text, direction))
+
+
+def with_candidates(text: str, found: Iterable[FoundForm]) -> str:
+    """Return a text with the candidates of forms, in the order of the text, in their places."""
+    parts, place = list[str](), 0
+    for one in found:
+        form = "" if one.exact else f" {text[one.start : one.end]}{IS}"
+        before = text[place : one.start]
+        parts += [before.removesuffix(" "), OPEN, form, " ", f"{OR} ".join(one.candidates), CLOSE]
+        place = one.end
+    return "".join((*parts, text[place:]))
+
+
+def pack(entries: Iterable[tuple[str, LexiconEntry]], most: int) -> bytes:
+    """Return the file of entries with their directions; equal entries give equal bytes.
+
+    most: binary digits of the count from which on a form is left to the weights.
+    """
+    rows = sorted(entries, key=lambda row: order(row[0], row[1].form))
+    blocks, index = list[bytes](), list[str]()
+    for first, lines in _blocks(rows):
+        blocks.append(zlib.compress("".join(lines).encode(), 9))
+        index.append(f"{first[0]}\t{first[1].form.lower()}\t{len(blocks[-1])}\n")
+    packed = zlib.compress("".join(index).encode(), 9)
+    return b"".join((MAGIC, bytes([most]), *blocks, packed, len(packed).to_bytes(4, "big")))
+
+
+def _blocks(
+    rows: list[tuple[str, LexiconEntry]],
+) -> Iterator[tuple[tuple[str, LexiconEntry], list[str]]]:
+    """Yield the first row and the lines of each block."""
+    first, lines, size = None, list[str](), 0
+    for row in rows:
+        direction, (form, rarity, candidates) = row
+        first = first or row
+        lines.append(f"{direction}\t{form}\t{rarity}\t{'|'.join(candidates)}\n")
+        size += len(lines[-1])
+        if size >= BLOCK:
+            yield first, lines
+            first, lines, size = None, [], 0
+    if first:
+        yield first, lines
+
+
+def _decompressed(packed: bytes, most: int) -> str:
+    """Return a text; a ValueError if it is damaged or has more than `most` bytes."""
+    unpacker = zlib.decompressobj()
+    try:
+        text = unpacker.decompress(packed, most)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if unpacker.unconsumed_tail or not unpacker.eof:
+        raise ValueError("a damaged block")
+    return text.decode()

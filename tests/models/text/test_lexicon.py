@@ -1,0 +1,132 @@
+"""A lexicon: packed = in memory, the longest form, compounds, languages, damaged files."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from models.text.lexicon import MARKS, Lexicon, LexiconEntry, pack
+
+Row = tuple[str, LexiconEntry]
+LETTERS = "abcdefghiäöüß"
+
+
+def row(form: str, *candidates: str, rarity: int = 0, direction: str = "de-en") -> Row:
+    """Return an entry with its direction."""
+    return direction, LexiconEntry(form, rarity, candidates)
+
+
+def shown(text: str) -> str:
+    """Return a text with visible marks."""
+    return text.translate(str.maketrans("".join(MARKS), "<|=>"))
+
+
+def drawn(count: int, rng: random.Random) -> list[Row]:
+    """Return entries with random forms of one to three words."""
+    forms = {
+        " ".join("".join(rng.choices(LETTERS, k=rng.randint(1, 6))) for _ in range(words))
+        for words in rng.choices((1, 1, 2, 3), k=count)
+    }
+    directions = rng.choices(("de-en", "fr-en"), k=len(forms))
+    return [
+        row(form, *(f"{form}{n}" for n in range(rng.randint(1, 3))), direction=direction)
+        for form, direction in zip(sorted(forms), directions, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 1000, 20_000])
+def test_a_packed_lexicon_reads_as_its_entries_in_memory(count: int) -> None:
+    rng = random.Random(count)
+    rows = drawn(count, rng)
+    packed, memory = Lexicon(pack(rows, 5)), Lexicon(added=rows)
+    memory.most = packed.most
+    for _ in range(200):
+        chosen = [entry.form for _, entry in rng.choices(rows, k=rng.randint(1, 8))]
+        text = " ".join((*chosen, "zz"))
+        for direction in ("de-en", "fr-en", "en-de"):
+            assert packed.read(text, direction) == memory.read(text, direction)
+
+
+def test_equal_entries_give_equal_bytes() -> None:
+    rows = drawn(1000, random.Random(1))
+    assert pack(rows, 5) == pack(random.Random(2).sample(rows, len(rows)), 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Die Mahngebühr fehlt.", "Die< reminder fee| fine> fehlt."),
+        ("Die mahngebühr fehlt.", "Die< reminder fee| fine> fehlt."),
+        ("um halb sieben.", "um< half past six>."),
+        ("halb offen", "halb offen"),
+        ("Gebühr", "Gebühr"),  # the model knows it,
+        ("Parkgebühr", "< Parkgebühr= park fee>"),  # but no compound with it
+        ("Parksgebühr", "< Parksgebühr= park fee>"),
+        ("", ""),
+        ("42 %", "42 %"),
+    ],
+)
+def test_rare_forms_are_read_as_their_candidates(text: str, expected: str) -> None:
+    rows = [
+        *(row("Mahngebühr", "reminder fee", "fine"), row("halb sieben", "half past six")),
+        *(row("Gebühr", "fee", rarity=7), row("Park", "park", rarity=6), row("die", rarity=12)),
+    ]
+    assert shown(Lexicon(pack(rows, 5)).read(text, "de-en")) == expected
+
+
+def test_the_form_in_the_same_case_comes_first() -> None:
+    rows = [row("essen", "eat"), row("Essen", "food")]
+    lexicon = Lexicon(pack(rows, 5))
+    assert [shown(lexicon.read(one, "de-en")) for one in ("Essen", "essen")] == [
+        "< food>",
+        "< eat>",
+    ]
+
+
+def test_added_entries_come_first_in_any_direction() -> None:
+    lexicon = Lexicon(pack([row("Bon", "receipt")], 5))
+    changed = lexicon.with_entries([("", LexiconEntry("Bon", 0, ("voucher",)))])
+    assert shown(changed.read("Ein Bon.", "de-en")) == "Ein< voucher>."
+    assert shown(changed.read("Ein Bon.", "fr-en")) == "Ein< voucher>."
+    assert shown(lexicon.read("Ein Bon.", "de-en")) == "Ein< receipt>."
+    assert changed.read("Ein Ton.", "de-en") == "Ein Ton."
+
+
+def test_common_forms_tell_the_language() -> None:
+    common = {"de-en": ("die", "und"), "fr-en": ("les", "et")}
+    rows = [row(w, rarity=9, direction=d) for d, words in common.items() for w in words]
+    lexicon = Lexicon(pack(rows, 5))
+    languages = ("en", "de", "fr")
+    assert lexicon.language("Die Rose und der Wind", "en", languages) == "de"
+    assert lexicon.language("les roses et le vent", "en", languages) == "fr"
+    assert lexicon.language("roses", "en", languages) == ""
+
+
+def damaged(packed: bytes, rng: random.Random) -> bytes:
+    """Return a file with one changed byte, or a part of it."""
+    place = rng.randrange(len(packed))
+    if rng.random() < 0.3:
+        return packed[:place]
+    return bytes((*packed[:place], packed[place] ^ rng.randrange(1, 256), *packed[place + 1 :]))
+
+
+def reads(packed: bytes, texts: Sequence[str]) -> None:
+    """Read texts with a lexicon; a ValueError if its file is damaged."""
+    lexicon = Lexicon(packed)
+    for text in texts:
+        lexicon.read(text, "de-en")
+
+
+def test_damaged_files_raise_one_kind_of_error() -> None:
+    rng = random.Random(3)
+    rows = drawn(300, rng)
+    packed, texts = pack(rows, 5), [entry.form for _, entry in rows[:20]]
+    failed = 0
+    for _ in range(300):
+        try:
+            reads(damaged(packed, rng), texts)
+        except ValueError:
+            failed += 1
+    assert failed > 100

@@ -1,0 +1,126 @@
+"""Annexes can be torn down: without the files and the row of one, all else imports.
+
+annexes.txt names each annex with a regular expression of its modules. An annex registers by its row
+in models/core/annexes.py, and no other file imports it, not even inside a function.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.abc
+import os
+import re
+import sys
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import pytest
+
+from models.core.annexes import ANNEXES as ROWS
+from tests.forks import in_child
+from tests.test_layers import FILES, imported, tree
+
+TABLE = Path(__file__).with_name("annexes.txt")
+ANNEXES = dict(line.split("\t") for line in TABLE.read_text("utf-8").splitlines())
+TABLE_OF_ROWS = "models.core.annexes"
+HELD = {  # annexes that are not loose yet, with what holds them
+    "speech": "explain and serve name its runner, and a captioner is built with its encoders",
+    "documents": "the plan of a line is made of tags, and commands ask for formats by suffix",
+    "compare": "shell completion and `attn models` list the places of its variants",
+    "several inputs": "decoders are built with a combination of memories",
+    "importers": "`attn models add` calls them",
+    "align train": "a bundle has statistical tables, and links are made with them",
+    "fine-tuning": "a run is built with initial weights, and a bundle with a replay set",
+}
+
+
+def modules_of(annex: str) -> set[str]:
+    return {module for module in FILES if re.match(ANNEXES[annex], module)}
+
+
+class Blocker(importlib.abc.MetaPathFinder):
+    """Finder before all others, for which the modules of some annexes are not there."""
+
+    def __init__(self, blocked: set[str]) -> None:
+        self.blocked = blocked
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name in self.blocked:
+            raise ModuleNotFoundError(f"{name} is torn down", name=name)
+
+
+def import_all_others(blocked: set[str], annexes: Sequence[str], report: Path) -> None:
+    """Import everything anew without some modules and rows; write what fails into a report."""
+    for name in [name for name in sys.modules if name.split(".")[0] in ("attncli", "models")]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, Blocker(blocked))
+    rows = importlib.import_module("models.core.annexes").ANNEXES
+    for name in annexes:
+        rows.pop(name, None)
+    failed = []
+    for module in sorted(FILES.keys() - blocked):
+        try:
+            importlib.import_module(module)
+        except Exception as error:
+            failed.append(f"{module}: {error!r}\n")
+    report.write_text("".join(failed), "utf-8")
+
+
+def failures(blocked: set[str], annexes: Sequence[str], folder: Path) -> list[str]:
+    """Return what cannot be imported without some modules, and the rows of annexes."""
+    report = folder / "report.txt"
+    child = in_child(lambda: import_all_others(blocked, annexes, report))
+    assert os.waitpid(child, 0)[1] == 0
+    return report.read_text("utf-8").splitlines()
+
+
+def users(annex: str) -> list[str]:
+    """Return the other files that name a module of an annex, in an import or a place."""
+    own, found = modules_of(annex), []
+    for module in FILES.keys() - own - {TABLE_OF_ROWS}:
+        nodes = [*ast.walk(tree(module))]
+        places = {
+            node.value.partition(":")[0]
+            for node in nodes
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        if own & ({*imported(iter(nodes))} | places):
+            found.append(module)
+    return sorted(found)
+
+
+@pytest.mark.parametrize(
+    "annex",
+    [
+        pytest.param(
+            name, marks=[pytest.mark.xfail(strict=True, reason=HELD[name])] if name in HELD else []
+        )
+        for name in ANNEXES
+    ],
+)
+def test_all_else_imports_without_an_annex(annex: str, tmp_path: Path) -> None:
+    assert annex in ROWS
+    assert users(annex) == []
+    assert failures(modules_of(annex), [annex], tmp_path) == []
+
+
+def test_all_else_imports_without_the_loose_ones(tmp_path: Path) -> None:
+    loose = [name for name in ANNEXES if name not in HELD]
+    assert failures({*chain(*map(modules_of, loose))}, loose, tmp_path) == []
+
+
+def test_a_row_names_a_part_that_is_there() -> None:
+    assert {*ROWS} <= {*ANNEXES}
+    for annex, tables in ROWS.items():
+        for place in chain.from_iterable(table.values() for table in tables.values()):
+            assert place.partition(":")[0] in modules_of(annex)
+            assert resolve_name(place)
+
+
+def test_a_file_that_is_needed_is_missed(tmp_path: Path) -> None:
+    found = failures({"attncli.options.help_page"}, [], tmp_path)
+    assert any(line.startswith("attncli.shell.app: ModuleNotFoundError") for line in found)
