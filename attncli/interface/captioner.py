@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     GivenImage: TypeAlias = str | Path | bytes | Image.Image | NDArray[Any] | Tensor
 
 
-BELOW = 220  # pixels of what is below an image in a notebook
+BELOW = 205  # pixels of what is below an image in a notebook
 
 
 class ImageCaption(RankedOutputs, Caption):

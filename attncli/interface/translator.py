@@ -29,7 +29,7 @@ from models.engines.text_translator import TextTranslator
 from models.engines.translator import Translator as TextModel
 from models.storage.settings import read_settings
 
-ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
+ROW, HEAD = 33, 305  # pixels of a row of a heat map, and of what is above it
 
 
 class DrawnPair:

@@ -17,6 +17,7 @@ import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.offsetbox import AnchoredOffsetbox, HPacker, TextArea, VPacker
 from matplotlib.patches import Patch, Rectangle
 
@@ -81,8 +82,8 @@ def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes
         columns = max(1, min(len(LEVELS) + 1, int(across * panels / KEY)))
         below = KEY_LINE * (1 + math.ceil((len(LEVELS) + 1) / columns)) if rows else 0
         size = across * panels, sum(heights) + below + TITLE
-        figure = Figure(figsize=size, layout="constrained")
-        figure.get_layout_engine().set(rect=(0, 0, 1, 1 - TITLE / size[1]))  # else titles are cut
+        layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - TITLE / size[1]))  # room for titles
+        figure = Figure(figsize=size, layout=layout)
         grid = figure.subplots(
             len(heights), panels, squeeze=False, gridspec_kw={"height_ratios": heights}
         )

@@ -1,4 +1,4 @@
-// Steering a translation: another word in the place of one, or source words that alone may be attended to from a word on.
+// Steering a translation: another word in the place of one, or a source word that alone may be attended to for a word.
 // The rest is written again by the service; each step can be taken back.
 import { $, make, roving } from "./dom.js";
 import { post } from "./service.js";
@@ -47,14 +47,14 @@ async function open(span, line, j, ask, done) {
   const box = $("choices"), list = make("div", { role: "listbox", "aria-label": t("Other words") });
   const sources = words(ask.q).map(([word], i) => make("button", { className: "plain", title: t("Look here"),
     onclick: () => { close(false); lookAt(line, i + 1, j, ask, done); } }, word));
-  box.replaceChildren(make("p", { className: "soft" }, t("Other words")), list, make("p", { className: "soft" }, t("From this word on, look only at")),
-    make("div", { className: "looks", role: "group", "aria-label": t("From this word on, look only at") }, ...sources));
+  box.replaceChildren(make("p", { className: "soft" }, t("Other words")), list, make("p", { className: "soft" }, t("For this word, look only at")),
+    make("div", { className: "looks", role: "group", "aria-label": t("For this word, look only at") }, ...sources));
   box.style.top = `${span.offsetTop + span.offsetHeight + 4}px`;
   box.hidden = false;
   list.append(make("span", { className: "soft" }, "…"));
   const { text } = line, prefix = text.slice(0, words(text)[j].index);
   try {
-    const { alternatives } = await post("/alternatives", { ...ask, prefix, look: asked(line.steered?.looks ?? []), n: MOST });
+    const { alternatives } = await post("/alternatives", { ...ask, prefix, look: asked((line.steered?.looks ?? []).filter(({ at }) => at <= j)), n: MOST });
     if (opener === span) fillList(list, alternatives, (word) => { close(false); choose(line, word, j, ask, done); });
   } catch (error) {
     if (opener === span) list.replaceChildren(make("span", { className: "bad" }, error.message));
@@ -79,18 +79,24 @@ function fillList(list, found, choose) {
   options[0]?.focus({ preventScroll: true });
 }
 
-const asked = (looks) => looks.map(({ word, from, to }) => `${word}@${from}-${to || ""}`);
+const asked = (looks) => looks.map(({ name, at }) => `${name}@${at}`);
+
+// A source word without its punctuation, or its number if the text has it several times.
+function nameOf(number, text) {
+  const bare = (word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "").toLowerCase();
+  const every = words(text).map(([word]) => bare(word)), name = every[number - 1];
+  return /^[\p{L}]+$/u.test(name ?? "") && every.filter((one) => one === name).length === 1 ? name : number;
+}
 
 function choose(line, word, j, ask, done) {
   const prefix = `${line.text.slice(0, words(line.text)[j].index)}${word} `;
-  return again(line, prefix, line.steered?.looks ?? [], j, ask, done);
+  return again(line, prefix, (line.steered?.looks ?? []).filter(({ at }) => at <= j), j, ask, done);
 }
 
-// Let the output attend to one source word alone, from output word j on.
+// Let output word j attend to one source word alone; the rest follows.
 export function lookAt(line, word, j, ask, done) {
-  const kept = (line.steered?.looks ?? []).filter(({ from }) => from <= j).map((one) => ({ ...one, to: Math.min(one.to || j, j) }));
-  const at = words(line.text)[j]?.index ?? 0;
-  return again(line, line.text.slice(0, at), [...kept, { word, from: j + 1, to: 0 }], j, ask, done);
+  const kept = (line.steered?.looks ?? []).filter(({ at }) => at <= j), start = words(line.text)[j]?.index ?? 0;
+  return again(line, line.text.slice(0, start), [...kept, { word, at: j + 1, name: nameOf(word, ask.q) }], j, ask, done);
 }
 
 async function again(line, prefix, looks, j, ask, done) {

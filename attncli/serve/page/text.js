@@ -157,7 +157,7 @@ const redrawing = (one, n) => async (work, j) => {
   }
 };
 
-// From the chosen word of the translation on, look only at the source word at the cursor.
+// For the chosen word of the translation, look only at the source word at the cursor.
 function lookAtCursor() {
   const before = $("input").value.slice(0, $("input").selectionStart).split("\n"), n = before.length - 1;
   const [one] = columns, line = one.lines[n];

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,9 +99,10 @@ def test_panels_are_in_rows_of_three_with_whole_titles_and_their_own_key(
         )
     with Image.open(tmp_path / "a.png") as picture:
         assert picture.width < 3 * 700
+        top = picture.convert("L").crop((0, 0, picture.width, 4))
+        assert top.getextrema() == (255, 255)  # no title is cut
     drawn = (tmp_path / "a.svg").read_text()
-    places = [float(y) for y in re.findall(r"translate\([\d.]+ ([\d.]+)\)", drawn)]
-    assert KEY in drawn and "linked" not in drawn and min(places) > 5
+    assert KEY in drawn and "linked" not in drawn
 
 
 def test_a_photo_keeps_its_shape_and_its_headline(
