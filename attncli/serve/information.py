@@ -93,6 +93,7 @@ def _model_record(model: OfferedModel, is_default: bool) -> JsonObject:
         "use": facts.about.use,
         "score": facts.about.score,
         "sense": {**facts.about.sense},
+        "knows": facts.about.knows,
         "address": _knows_address(model),
         "languages": list(facts.about.languages),
         "directions": [{"source": one.source, "target": one.target} for one in model.directions],

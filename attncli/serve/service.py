@@ -200,11 +200,11 @@ class Call(NamedTuple):
         self.service.check_length(texts)
         return texts
 
-    def terms(self) -> tuple[Term, ...]:
-        """Return the glossary. Raises RequestError if it is longer than a text may be."""
-        given = self.given.values.get("glossary")
+    def terms(self, name: str = "glossary") -> tuple[Term, ...]:
+        """Return the glossary, or the translation memory; RequestError for one that is too long."""
+        given = self.given.values.get(name)
         self.service.check_length([json.dumps(given, ensure_ascii=False)] if given else [])
-        return self.given.terms("glossary")
+        return self.given.terms(name, cased=name == "memory")
 
     def job(self, task: str, **options: Any) -> Job:
         """Return the job of a request that can choose the read mode of hard attention."""

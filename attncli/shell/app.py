@@ -354,7 +354,7 @@ def attn(
     """Train attention models; translate, classify, caption, transcribe, evaluate.
 
     Example:
-      echo "The old dog sees a small house." | attn translate -m runs/demo
+      echo "The old dog sees a small house." | attn translate --to de
     """
 
 

@@ -18,7 +18,8 @@ export function startSound(given) {
   $("tab-sound").hidden = !models.length;
   const offered = () => {
     offerReads("sound-read", [chosen()]);
-    $("sound-knows").textContent = chosen() ? `${chosen().name}: ${chosen().summary}` : "";
+    const model = chosen();
+    $("sound-knows").textContent = model?.knows ? t("{name} knows only {knows}", model) : model?.summary ?? "";
   };
   $("sound-model").onchange = offered;
   $("sound-read").onchange = () => take(sent);

@@ -37,7 +37,7 @@ export function startText(offered, link) {
   $("read").onchange = changed;
   $("line").onchange = () => { chosenLine = Number($("line").value); drawMaps(); };
   $("input").oninput = () => { measure(); slowly(); };
-  $("glossary").oninput = () => slowly();
+  $("glossary").oninput = $("memory").oninput = () => slowly();
   $("swap").onclick = swap;
   $("clear").onclick = () => { $("input").value = ""; changed(); $("input").focus(); };
   $("example").onclick = () => { $("input").value = example(); changed(); $("input").focus(); };
@@ -140,7 +140,7 @@ function swap() {
 // The request of a line, which steering changes; and what draws the line again, or tells why it cannot.
 function requestOf(one, n) {
   return { q: $("input").value.split("\n")[n], source: one.lines[n].language, target: $("target").value, model: one.model,
-    notes: true, glossary: glossaryOf($("glossary")), read_mode: one.read.mode, address: one.address };
+    notes: true, glossary: glossaryOf($("glossary")), memory: glossaryOf($("memory")), read_mode: one.read.mode, address: one.address };
 }
 
 const redrawing = (one, n) => async (work, j) => {
@@ -277,7 +277,7 @@ const bare = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}\s]/gu, "").repla
 async function translateLines(one, lines, numbers, turn) {
   const answer = await post("/translate", {
     q: numbers.map((n) => lines[n]), source: $("source").value, target: $("target").value,
-    model: one.model, alternatives: ALTERNATIVES, notes: true, glossary: glossaryOf($("glossary")),
+    model: one.model, alternatives: ALTERNATIVES, notes: true, glossary: glossaryOf($("glossary")), memory: glossaryOf($("memory")),
     read_mode: one.read.mode, address: one.address,
   }, request.signal);
   if (turn !== current) return;
@@ -464,7 +464,7 @@ async function copy(text, one, said) {
 }
 
 function keyOf(one, line) {
-  return JSON.stringify([one.model, one.read.mode, one.address, $("source").value, $("target").value, glossaryOf($("glossary")), line]);
+  return JSON.stringify([one.model, one.read.mode, one.address, $("source").value, $("target").value, glossaryOf($("glossary")), glossaryOf($("memory")), line]);
 }
 
 function remember(name, answer) {
