@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
@@ -228,6 +229,12 @@ def test_a_glossary(page: Callable[..., Any]) -> None:
     until(driver, lambda: "Dackel" in (one(driver, "#output").get_attribute("textContent") or ""))
 
 
+def is_shown(driver: Any, text: str) -> bool:
+    return bool(
+        driver.execute_script("return document.querySelector('#output').innerText.trim()") == text
+    )
+
+
 def test_another_word_another_look_and_back(page: Callable[..., Any]) -> None:
     driver = page("#q=The+old+dog+sleeps.&source=en&target=de")
     until(driver, lambda: all_of(driver, "#map td.strong"))
@@ -253,7 +260,7 @@ def test_another_word_another_look_and_back(page: Callable[..., Any]) -> None:
     until(driver, lambda: all_of(driver, "#map td.strong"))
     for text in (second, before):
         one(driver, "#undo").click()
-        until(driver, lambda text=text: driver.execute_script(lines) == text)
+        until(driver, partial(is_shown, driver, text))
     assert not one(driver, "#undo").is_displayed() and not all_of(driver, "#output .steered")
     one(driver, "#input").send_keys(Keys.HOME)
     one(driver, "#look").click()
