@@ -21,7 +21,7 @@ function close(back) {
   opener = null;
 }
 
-// Let the words of a drawn line be chosen. ask: the values of its request; done(line, j): draw it again, word j changed.
+// Let the words of a drawn line be chosen. ask: the values of its request; done(work, j): wait for a request, or draw again, from word j.
 export function steerable(spans, line, ask, done) {
   spans.forEach((span, j) => {
     span.setAttribute("role", "button");
@@ -109,7 +109,7 @@ async function again(line, prefix, looks, j, ask, done) {
   await done(null, j);
   const full = await done(post("/translate", { ...values, alignments: true, heads: true }));
   if (full && full.translatedText === line.text) line.alignment = full.alignments[0];
-  await done(null, j);
+  await done(null);
 }
 
 // Take the last step back.

@@ -146,6 +146,7 @@ function requestOf(one, n) {
 const redrawing = (one, n) => async (work, j) => {
   const lines = $("input").value.split("\n"), started = performance.now();
   try {
+    if (!work && j === undefined) { drawMaps(); return null; }  // the words stay: a list may be open
     if (!work) { draw(one, lines); one.spans[n]?.[j]?.focus(); return null; }
     const answer = await work;
     state(one, `${((performance.now() - started) / 1000).toFixed(2)} s`);

@@ -28,6 +28,8 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
+from tests.attncli.serve.conftest import SPEECH  # noqa: E402
+
 NUMBERS = "The+score+was+3+to+2+in+1998,+5+to+4+in+2003,+7+to+6+in+2008,+and+9+to+8+in+2013."
 READS = ["argmax", "sample", "expectation"]
 LOCAL = ("http://127.0.0.1:", "data:", "blob:", "chrome:", "about:")
@@ -388,6 +390,8 @@ def test_a_recording_of_a_file_and_of_the_microphone(
     (tmp_path / "a.wav").write_bytes(wav)
     driver.get(f"{speech[0]}/#view=sound")
     until(driver, lambda: driver.execute_script("return document.body.dataset.ready"))
+    assert "zero to nine" in one(driver, "#sound-knows").text  # of digits, which refuses tones
+    Select(one(driver, "#sound-model")).select_by_value(SPEECH)
     one(driver, "#sound-file").send_keys(str(tmp_path / "a.wav"))
     words = until(driver, lambda: all_of(driver, "#transcript .word"))
     webdriver.ActionChains(driver).move_to_element(words[-1]).perform()
