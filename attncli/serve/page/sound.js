@@ -172,7 +172,8 @@ function timeMap({ start, end, spectrogram }) {
     element,
     holder,
     fill({ tokens, weights, slotSeconds }) {
-      element.replaceChildren(top, ...tokens.map((token, n) => row(token, weights[n], slotSeconds / time)), band);
+      element.querySelectorAll(".row").forEach((one) => one === top || one.remove());  // the frame keeps the focus
+      band.before(...tokens.map((token, n) => row(token, weights[n], slotSeconds / time)));
     },
     mark(from, to) {
       const inside = from >= start - 0.01 && to <= end + 0.01;
