@@ -16,7 +16,6 @@ from attncli.jobs import installed as packages
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Packing, listed
 from attncli.jobs.models import Entry, Shown
-from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption
 from attncli.options.shared import Json
 from attncli.render.rows import columns, size, wrapped
@@ -25,6 +24,7 @@ from attncli.terminal.messages import current_screen, printable
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.core.errors import ModelError
+from models.core.registry import SETTINGS
 from models.core.settings import option, overridden
 from models.engines.ctranslate2_translator import ComputePrecision
 from models.storage.archive import About, Facts
@@ -177,7 +177,7 @@ def _usage(entry: Entry) -> str:
         return "attn models add SOURCE"
     if entry.kind == "source":
         return "attn models lists the presets"
-    setting = PLACES.get(entry.kind, f"model.{entry.kind}")
+    setting = SETTINGS.get(entry.kind, f"model.{entry.kind}")
     name = "resnet50" if entry.name == "torchvision" else entry.name
     return f"attn train --preset {EXAMPLES.get(entry.kind, RECURRENT)} -s {setting}={name}"
 

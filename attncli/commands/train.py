@@ -56,6 +56,7 @@ def train(
     labels: options.Labels = None,
     audio: options.Audio = None,
     transcripts: options.Transcripts = None,
+    lexicon: options.LexiconFile = None,
     source: options.SourceLanguage = "",
     to: options.TargetLanguage = "",
     output: options.Output = None,
@@ -104,11 +105,12 @@ def train(
         files, named = options.files_of_direction(files, source, to)
         dev, named_dev = options.files_of_direction(dev, source, to)
         corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
+    set = [*(set or []), *([f"data.lexicon={lexicon}"] if lexicon else [])]
     config = settings(
         files,
         dev,
         preset,
-        set or [],
+        set,
         start=start_from,
         inputs=inputs,
         corpora=corpora,
@@ -116,7 +118,7 @@ def train(
     )
     check_files(config.data.inputs)
     options.check_run_folder(output)
-    for assignment in set or []:
+    for assignment in set:
         check_effect(assignment.partition("=")[0].strip(), config)
     if processes > world.size and not dry_run:
         raise typer.Exit(launch(processes, ["train", *context.meta[options.ARGUMENTS]]))

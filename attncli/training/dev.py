@@ -178,6 +178,7 @@ class Data(NamedTuple):
     remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
     prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
     buffers: Mapping[str, Tensor] = {}  # of a new model, by name, as the data require
+    lexicon: bytes = b""  # packed, of a model that reads one
     pairs: int = 0  # of the run's own files; 0: as many as there are examples
 
 
