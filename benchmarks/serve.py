@@ -197,10 +197,10 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=200, help="with --mixed")
     options = parser.parse_args()
     if options.mixed:
-        with service() as (port, process):
-            return mixed(port, process, options.mixed, options.clients)
-    with service() as (port, started):
-        process = started.pid
+        with service() as (port, begun):
+            return mixed(port, begun, options.mixed, options.clients)
+    with service() as (port, begun):
+        process = begun.pid
         run(port, 4, 200)  # the model is loaded
         before = memory(process)
         print("| clients | requests/s | median ms | 99 % ms | lost |\n|---:|---:|---:|---:|---:|")
