@@ -138,8 +138,8 @@ def train(
     event = train_shown(config, folder, where, world)
     if not isinstance(event, AlreadyFinished):
         own_memory = _write_memory(config, folder)
-        corpora = getattr(config.data, "corpora", ())
-        directions = [pair for one in corpora for pair in one.directions]
+        learned = getattr(config.data, "corpora", ())
+        directions = [pair for one in learned for pair in one.directions]
         _show_use(kind, directions or [("", name) for name in languages], folder)
         if own_memory:
             console.say(f"--memory {shlex.quote(str(own_memory))} keeps your own pairs as they are")

@@ -202,7 +202,7 @@ class TrainingSource:
 def not_for(setting: str, named: str, unit: str) -> ModelError:
     """Return the error for a setting of another kind of input. named: preset and family."""
     hint = "leave it out, or choose another preset"
-    return ModelError(f"{setting} for {named}", f"no such setting for {unit}", hint)
+    return ModelError(f"{setting} for {named}", f"{unit} without it", hint)
 
 
 @cache
