@@ -113,9 +113,9 @@ def check_marked(
     if difference := changed_signs(source, output):
         checks.append(Check("signs", difference))
     checks += check_plain(source, output, languages, cut=cut)
-    lost = [*lost_half_days(source, output), *lost_numerals(source, output, languages[1])]
-    if lost and not any(one.name == "digits" for one in checks):
-        checks.append(Check("digits", _told(Counter(lost), Counter())))
+    more = [*lost_half_days(source, output), *lost_numerals(source, output, languages[1])]
+    if more and not any(one.name == "digits" for one in checks):
+        checks.append(Check("digits", _told(Counter(more), Counter())))
     return tuple(checks)
 
 
