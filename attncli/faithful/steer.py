@@ -130,7 +130,7 @@ def alternatives(plan: Plan, count: int) -> list[Alternative]:
     stops = plan.line.prefix.rstrip().endswith(STOPS) and piece + 1 < len(plan.pieces)
     piece += stops and written[piece]
     steering = plan.steering[piece] if plan.steering else PLAIN
-    return plan.model.alternatives(plan.texts[piece], steering, count)
+    return plan.model.next_words(plan.texts[piece], steering, count)
 
 
 def begun(plan: Plan, result: TranslatedLine) -> TranslatedLine:

@@ -27,9 +27,16 @@ from models.core.types import EMPTY, Translation
 from models.core.use_config import SearchConfig
 from models.engines.text_translator import TextTranslator
 from models.engines.translator import Translator as TextModel
+from models.search.alternatives import Alternative
 from models.storage.settings import read_settings
 
 ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
+Look = str | int  # words of a text, by themselves or by number
+
+
+def looks_of(look: Look | Sequence[Look]) -> tuple[str, ...]:
+    """Return one look or several as texts."""
+    return tuple(map(str, [look] if isinstance(look, (str, int)) else look))
 
 
 class DrawnPair:
@@ -112,6 +119,8 @@ class Translator(TextModel):
         source: str | list[str] = ...,
         search: SearchConfig | None = ...,
         verbatim: bool = ...,
+        prefix: str | Sequence[str] = ...,
+        look: Look | Sequence[Look] = ...,
     ) -> TranslatedText: ...
 
     @overload
@@ -123,6 +132,8 @@ class Translator(TextModel):
         source: str | list[str] = ...,
         search: SearchConfig | None = ...,
         verbatim: bool = ...,
+        prefix: str | Sequence[str] = ...,
+        look: Look | Sequence[Look] = ...,
     ) -> list[TranslatedText]: ...
 
     def translate(
@@ -133,6 +144,8 @@ class Translator(TextModel):
         source: str | Sequence[str] = "",
         search: SearchConfig | None = None,
         verbatim: bool = False,
+        prefix: str | Sequence[str] = "",
+        look: Look | Sequence[Look] = (),
     ) -> TranslatedText | list[TranslatedText]:
         """Translate a text, or many: one in, one out; a list in, a list out.
 
@@ -140,7 +153,10 @@ class Translator(TextModel):
         texts, or one for each; a direction without training data then goes through a third
         language. search: settings; the default is `self.search`. Texts are prepared as `attn
         translate` prepares lines, and long ones are translated in parts; verbatim=True gives them
-        to the model as they are. Raises ModelError for a direction that the model does not have.
+        to the model as they are. prefix: text that the output begins with, or one for each text; a
+        space behind it ends its last word. look: words that alone may be attended to, such as
+        "dog", 3 or "2-4@1-3" (for words 1 to 3 of the output), or several of these. Raises
+        ModelError for a direction that the model does not have, and for what cannot be steered.
         """
         check_search(search)
         for languages in (to, source):
@@ -148,14 +164,41 @@ class Translator(TextModel):
         found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
         model = self.with_search(search) if search else self
-        results = model._translated_lines(found, directions, TranslateOptions(verbatim=verbatim))
+        prefixes = [prefix] * len(found) if isinstance(prefix, str) else [*prefix]
+        if len(prefixes) != len(found):
+            raise InputError(f"{len(prefixes)} prefixes for {len(found)} texts", "one for each")
+        looks = looks_of(look)
+        lines = [
+            Line(number, text, prefix=own, looks=looks)
+            for number, (text, own) in enumerate(zip(found, prefixes, strict=True), 1)
+        ]
+        results = model._translated_lines(lines, directions, TranslateOptions(verbatim=verbatim))
         return results[0] if isinstance(texts, str) else results
 
+    def alternatives(
+        self,
+        text: str,
+        prefix: str = "",
+        n: int = 8,
+        *,
+        to: str = "",
+        source: str = "",
+        look: Look | Sequence[Look] = (),
+    ) -> list[Alternative]:
+        """Return the words that the translation of a text can go on with, with probabilities.
+
+        prefix: the translation so far. n: at most 20 words, the most probable first. look: see
+        `translate`. Raises ModelError for a direction that the model does not have.
+        """
+        model = self.for_direction(to, source) if to or source else self
+        line = Line(1, text, prefix=prefix, looks=looks_of(look))
+        return TranslateRunner(model._engine()).alternatives(line, n)
+
     def _translated_lines(
-        self, texts: list[str], directions: list[tuple[str, str]], options: TranslateOptions
+        self, texts: list[Line], directions: list[tuple[str, str]], options: TranslateOptions
     ) -> list[TranslatedText]:
-        """Translate texts with source and target languages; those of each target together."""
-        numbered = list(enumerate(zip(texts, directions, strict=True), 1))
+        """Translate lines with source and target languages; those of each target together."""
+        numbered = [(line.number, (line, own)) for line, own in zip(texts, directions, strict=True)]
         starts = {n: source or self.source_language for n, (_, (source, _)) in numbered}
         results: dict[int, TranslatedText] = {}
         for to in dict.fromkeys(target for _, target in directions):
@@ -165,7 +208,7 @@ class Translator(TextModel):
                 options,
                 languages=lambda lines: [starts[line.number] for line in lines],
             )
-            lines = [Line(n, text) for n, (text, (_, target)) in numbered if target == to]
+            lines = [line for _, (line, (_, target)) in numbered if target == to]
             [found] = runner.run([lines])
             results |= {one.line.number: model._result(one) for one in found}
         return [results[n] for n, _ in numbered]
@@ -202,7 +245,8 @@ class Translator(TextModel):
         return replace(self.alignment, units="word")
 
     def _result(self, outcome: TranslatedLine) -> TranslatedText:
-        assert outcome.translation  # long texts are split, not refused
+        if outcome.translation is None:  # long texts are split; what cannot be steered is refused
+            raise InputError(outcome.note, "another prefix or look")
         result = TranslatedText._make(outcome.translation._replace(to=self.to))
         result.model = self
         result.stand_ins, result.checks = outcome.stand_ins, outcome.checks
