@@ -34,7 +34,6 @@ HELD = {  # annexes that are not loose yet, with what holds them
     "several inputs": "decoders are built with a combination of memories",
     "importers": "`attn models add` calls them",
     "align train": "a bundle has statistical tables, and links are made with them",
-    "fine-tuning": "a run is built with initial weights, and a bundle with a replay set",
 }
 
 

@@ -36,6 +36,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.render",
     "attncli.training",
     "attncli.loggers",
+    "attncli.fine_tuning",
     "attncli.options",
     "attncli.jobs",
     "attncli.tasks",  # the folder of each task

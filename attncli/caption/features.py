@@ -18,9 +18,9 @@ from torch import Tensor
 from attncli.data.captions import Images
 from attncli.data.image_features import FeatureCache, RowKind, cache_folder
 from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_images
-from attncli.training.initial import load_initial_encoder
 from attncli.training.interfaces import Progress
 from attncli.training.settings.config import TrainConfig
+from attncli.training.start import start_of
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ModelError, NotFoundError
 from models.networks.image_encoder import PREPROCESSING, ImageEncoder, identity
@@ -55,7 +55,7 @@ def first_encoder(
     """
     torch.manual_seed(seed)
     encoder = ImageEncoder(config)
-    load_initial_encoder(encoder, start_from, name)
+    start_of(start_from).fill_encoder(encoder, name)
     return encoder.eval()
 
 

@@ -28,8 +28,8 @@ from attncli.training.interfaces import (
 )
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.world import ALONE, World
-from models.core.annexes import find_part
-from models.core.errors import ModelError, exhausted, is_exhausted
+from models.core.annexes import find_part, need_part
+from models.core.errors import exhausted, is_exhausted
 
 EVERY = 0.2  # seconds between two updates of the bar
 RECENT = 0.8  # decay of tokens and seconds in the moving average of the speed
@@ -300,12 +300,12 @@ def open_world(processes: int, options: Options, *, dry_run: bool) -> World:
 
     processes: number given on the command line. It is the size of the world once they are launched.
     """
-    if several := find_part("world", "several"):
-        found: World = several(processes, options, dry_run=dry_run)
-        return found
-    if processes > 1:
-        raise ModelError(f"--processes {processes}", "1: this attn trains in one process")
-    return ALONE
+    several = find_part("world", "several")
+    if several is None and processes == 1:
+        return ALONE
+    several = need_part("world", "several", f"--processes {processes}")
+    found: World = several(processes, options, dry_run=dry_run)
+    return found
 
 
 def launch(processes: int, arguments: Sequence[str]) -> int:

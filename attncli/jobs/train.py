@@ -40,7 +40,6 @@ from attncli.training.interfaces import (
 )
 from attncli.training.log import add_update, interval_record
 from attncli.training.precision import chosen_precision, limit_kernel_caches
-from attncli.training.retention import compared, is_compared
 from attncli.training.run import Run, open_run, started
 from attncli.training.saving import (
     draw_curves,
@@ -51,6 +50,7 @@ from attncli.training.saving import (
 )
 from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import source_of_run, training_source
+from attncli.training.start import start_of
 from attncli.training.state import State, finished_run
 from attncli.training.world import ALONE, ProcessLost, World
 from models.core.config import ModelConfig
@@ -72,10 +72,9 @@ def train(
 ) -> Iterator[RunEvent]:
     """Train in a folder and yield the events; at the end the folder is a bundle.
 
-    world: seen from process 0. Raises Interrupted, with everything
-    saved, once `stop_requested()` returns True. It is not called while the data are prepared,
-    because there is nothing to save yet. Raises ProcessLost if another process ends, with
-    everything saved.
+    world: seen from process 0. Raises Interrupted, with everything saved, once `stop_requested()`
+    returns True. It is not called while the data are prepared, because there is nothing to save
+    yet. Raises ProcessLost if another process ends, with everything saved.
     """
     folder, home = RunFolder(path), torch.device(device)
     if config.start_from and Path(config.start_from).resolve() == path.resolve():
@@ -114,7 +113,7 @@ def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished
     finished = finished_run(folder)
     if finished and (
         can_continue(folder, config.train)
-        or not is_compared(folder, config.start_from, finished.kept.step)
+        or not start_of(config.start_from).is_compared(folder, finished.kept.step)
     ):
         finished = None
     if finished:
@@ -149,7 +148,7 @@ def events(
     try:
         yield from updates(run, report, stop_requested, world)
         yield run.state.counters.kept or finish(run, report)
-        if comparison := compared(run, report):
+        if comparison := start_of(run.config.start_from).compared(run, report):
             yield comparison
     except (Interrupted, ProcessLost):
         save_checkpoint(run)

@@ -14,28 +14,23 @@ from attncli.training.configuration import (
     image_settings,
     run_config,
 )
-from attncli.training.fitting import COUNTED, Tables, fine_tuning, measured, new_weights
-from attncli.training.folder import RunFolder, read_config
+from attncli.training.fitting import Tables, measured, new_weights
 from attncli.training.settings.config import (
     DataConfig,
     RunConfig,
     absolute_path,
-    read_run_config,
 )
 from attncli.training.settings.corpora import CorpusConfig, languages_of
 from attncli.training.settings.toml import read_toml
-from attncli.training.sources import find_training_source, named_kind, training_source
+from attncli.training.sources import find_training_source, named_kind
+from models.core.annexes import need_part
 from models.core.errors import ModelError, unknown_name
-from models.core.settings import Values, from_dict, merged, to_dict
+from models.core.settings import Values, to_dict
 from models.core.use_config import TokenizerConfig
 from models.storage.installed import find_model
-from models.storage.presets import PRESETS, usual_preset
-from models.storage.settings import REPLAY as REPLAY_FILE
-from models.storage.settings import read_settings
 from models.text.own_vocabulary import own_kind
 
 GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
-REPLAY = 1 / 2  # share of the replay set in the examples of an epoch
 TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
 
 
@@ -68,11 +63,11 @@ def settings(
         **{name: str(path) for name, path in (inputs or {}).items() if path},
     }
     if named := {name: value for name, value in named.items() if value}:
-        values["data"] = {**_table(values, "data"), **named}
+        values["data"] = {**table_of(values, "data"), **named}
     values = _begun(values, find_model(start)) if start else values
     values["preset"] = chosen = _preset(values, preset, assignments)
     fit = _fitted(chosen, values, assignments, is_trained=bool(start))
-    values["tokenizer"] = {**fit.get("tokenizer", {}), **_table(values, "tokenizer")}
+    values["tokenizer"] = {**fit.get("tokenizer", {}), **table_of(values, "tokenizer")}
     values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
     brought = encoder_assignments(image_settings(chosen, values), assignments)
     config = absolute(run_config(chosen, values, [*brought, *assignments]))
@@ -86,19 +81,21 @@ def _fitted(preset: str, values: Values, assignments: Sequence[str], *, is_train
     is_trained: the run starts from a trained model. Files that cannot be read are reported later.
     """
     given = {text.partition("=")[0].strip() for text in assignments}
-    given |= {f"train.{name}" for name in _table(values, "train")}
+    given |= {f"train.{name}" for name in table_of(values, "train")}
     if is_trained:
-        source, count = training_source(values["model"]["family"]), COUNTED
-        data = from_dict(source.table, values["data"], where="data")
-        with suppress(ModelError):
-            count = data.count(COUNTED)
-        rate, has_replay = source.fine_tuning_rate, bool(values["data"].get("replay"))
-        return {"train": fine_tuning(count, rate, given, has_replay=has_replay)}
+        found: Tables = need_part("start", "settings", "--start-from").fitted(values, given)
+        return found
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
     with suppress(ModelError):
         config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
         return new_weights(measured(config.data.texts()), config.train, given)
     return {}
+
+
+def _begun(values: Values, start: Path) -> Values:
+    """Return the values merged over the settings of the initial model, with its preset."""
+    found: Values = need_part("start", "settings", "--start-from").begun(values, start)
+    return found
 
 
 def _with_time_limit(
@@ -113,7 +110,7 @@ def _with_time_limit(
     """
     parts = (text.partition("=") for text in assignments)
     given = {name.strip(): value for name, _, value in parts}
-    table, keeps = _table(values, "train"), defaults and values.get("start_from")
+    table, keeps = table_of(values, "train"), defaults and values.get("start_from")
     is_timed = given.get("train.minutes", table.get("minutes", 0)) not in (0, "0", "0.0", "")
     return {**defaults, **(TIMED if is_timed and not keeps else {}), **table}
 
@@ -152,35 +149,14 @@ def with_languages(
     return replace(tokenizer, languages=languages, directions=directions)
 
 
-def _begun(values: Values, start: Path) -> Values:
-    """Return the values merged over the settings of the initial model, with its preset."""
-    stored = read_settings(start)
-    try:
-        run = read_config(RunFolder(start))
-        preset, style = run.preset, getattr(run.data, "caption_style", None)
-    except ModelError:  # a bundle alone, or of another version
-        preset, style = "", None
-    if preset not in PRESETS:
-        model = stored["model"]
-        usual = usual_preset(str(model.get("family")), model.get("attention", {}).get("read", ""))
-        preset = str(values.get("preset") or usual)
-    data = {**({"caption_style": style} if style else {}), **_table(values, "data")}
-    if data.get("corpora") and (start / REPLAY_FILE).is_file():
-        data = {"replay": REPLAY, **data}
-    names = ("model", "tokenizer", "search")
-    own = read_run_config({name: stored[name] for name in names})
-    own = merged(own, {name: _table(values, name) for name in names})
-    tables = {name: to_dict(getattr(own, name)) for name in names}
-    return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
-
-
 def _tables(files: list[Path]) -> Values:
     if len(files) > 1:
         raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
     return read_toml(files[0]) if files else {}
 
 
-def _table(values: Values, name: str) -> Values:
+def table_of(values: Values, name: str) -> Values:
+    """Return a table of settings, {} without it; a ModelError for another value."""
     table = values.get(name, {})
     if not isinstance(table, dict):
         raise ModelError(f"{name} = {table!r}", f"a table, [{name}]")
@@ -205,7 +181,7 @@ def _preset(values: Values, preset: str | None, assignments: list[str]) -> str:
     if preset or stored:
         return preset or stored
     kind = named_kind(data_names(values, assignments))
-    return find_training_source(kind).preset_for(_table(values, "data")) if kind else "demo"
+    return find_training_source(kind).preset_for(table_of(values, "data")) if kind else "demo"
 
 
 def absolute(config: RunConfig) -> RunConfig:

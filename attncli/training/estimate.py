@@ -17,10 +17,10 @@ from attncli.training.dev import Data, evaluate
 from attncli.training.fit import batches_of, fit
 from attncli.training.interfaces import Progress, Stepped
 from attncli.training.precision import DTYPES, chosen_precision
-from attncli.training.retention import MEASURED
 from attncli.training.run import check_end, completed, fresh_state
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import source_of_run
+from attncli.training.start import start_of
 from attncli.training.state import State
 from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle, sizes_of
@@ -110,7 +110,7 @@ def estimate(config: RunConfig, device: torch.device, progress: Progress) -> Est
             seconds=seconds,
             scoring=timed_scoring(state, data, config),
             preparation=preparation,
-            comparison=decoding * (4 * min(tested, MEASURED) + 2 * replay),  # see retention
+            comparison=decoding * start_of(config.start_from).compared_outputs(tested, replay),
         )
 
 

@@ -7,18 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from attncli.training.settings.config import TrainConfig
-from models.core.settings import Values
 
 Tables = Mapping[str, Mapping[str, Any]]  # settings by table
 
-# of a trained model
-BOUNDED = 180  # updates with a replay set: each costs old knowledge
-PASSES = 3000  # examples that a run without one sees at most, unless it has MOST passes or LEAST
-MOST, LEAST = 10, 3  # passes over the data
-COUNTED = PASSES // LEAST  # examples to count; more do not change the settings
-# of another stage of training (hard attention, rewards, unfreezing)
-STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attention.")
-# new weights
 BATCHES = 25  # of a pass, at least, until they are SMALLEST
 SMALLEST = 256  # positions of a batch
 UPDATES = 800  # over which the rate falls to 0; more of them memorise few examples
@@ -26,33 +17,6 @@ INTERVAL = 100  # updates between evaluations
 ENOUGH = 1 << 17  # positions, above which nothing is fitted
 LETTERS = 4  # of a token, about
 CLOSED = 200  # different words that outputs consist of, at most, of which each is a token
-
-
-def fine_tuning(examples: int, rate: float, given: Collection[str], *, has_replay: bool) -> Values:
-    """Return the defaults of [train] for a number of examples.
-
-    A low rate that falls linearly and few updates keep what the model knew; with a replay set
-    their number is always the same. rate: its peak, of the kind of input. given: names of the
-    settings that the user set. There are none for another stage of training, to which the settings
-    of the model's own training apply.
-    """
-    if any(name.startswith(STAGES) for name in given):
-        return {}
-    is_bounded = has_replay and "train.epochs" not in given
-    passes = max(LEAST, min(MOST, PASSES // max(1, examples)))
-    return {
-        "optimiser": "adam",
-        "lr": rate,
-        "schedule": "linear",
-        "warmup": 20,
-        "steps": BOUNDED if is_bounded else 0,
-        "epochs": 0 if is_bounded or "train.steps" in given else passes,
-        "patience": 2,
-        "batch_tokens": max(128, min(1024, 4 * examples)),  # several updates a pass
-        "evaluate_every": BOUNDED // 4 if is_bounded else 0,
-        "metric": "loss",  # scores of few examples vary too much to choose by them
-        "ema": 0.0,
-    }
 
 
 class Measured(NamedTuple):

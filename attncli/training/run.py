@@ -11,12 +11,13 @@ import torch
 from attncli.training.dev import Data, DevSet
 from attncli.training.fit import reopen
 from attncli.training.folder import RunFolder
-from attncli.training.initial import load_initial_weights, load_vectors
+from attncli.training.initial import load_vectors
 from attncli.training.interfaces import Started
 from attncli.training.log import Log, LoggedRun, open_listeners
 from attncli.training.precision import DTYPES
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import TrainingSource, source_of_run, training_source
+from attncli.training.start import start_of
 from attncli.training.state import State, restore
 from attncli.version import __version__
 from models.core.errors import ConfigurationError, InputError
@@ -25,9 +26,9 @@ from models.core.use_config import AlignConfig, SearchConfig
 from models.networks.bundle import Bundle, build, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import pretrained_encoder
+from models.storage.digests import read_part
 from models.storage.lexicon import read_lexicon_bytes
-from models.storage.replay import read_replay_bytes
-from models.storage.settings import read_settings
+from models.storage.settings import REPLAY, read_settings
 from models.storage.statistical import StatisticalTables, read_statistical
 
 NEVER = -1  # update of the last evaluation
@@ -120,7 +121,7 @@ def kept_parts(start_from: str) -> KeptParts:
     folder = Path(start_from)
     stored = read_settings(folder).get("alignment", {})
     settings = from_dict(AlignConfig, stored, where="alignment")
-    tables = (read_statistical(folder), read_replay_bytes(folder), read_lexicon_bytes(folder))
+    tables = (read_statistical(folder), read_part(folder, REPLAY), read_lexicon_bytes(folder))
     return KeptParts(settings, *tables)
 
 
@@ -153,7 +154,7 @@ def fresh_state(source: TrainingSource, data: Data, device: torch.device) -> Sta
     torch.manual_seed(train.seed)
     own = replace(config, vectors=())  # the bundle names no file of vectors
     model = build(own, sizes_of(data.tokenizer, config.family))
-    load_initial_weights(model, source.start_from, data.tokenizer)
+    start_of(source.start_from).fill(model, data.tokenizer)
     load_vectors(model, config.vectors, data.tokenizer)
     for name, values in data.buffers.items() if not source.start_from else ():
         model.get_buffer(name).copy_(values)

@@ -34,8 +34,8 @@ from attncli.training.prepared import (
 )
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.translate.dev import DevDirections, DevTexts
-from attncli.translate.replay import example_share, replay_corpora, with_replay_share
 from attncli.translate.source import TextTraining
+from models.core.annexes import need_part
 from models.core.files import write_text
 from models.core.use_config import VERBATIM, PrepareConfig, TokenizerConfig
 from models.text.languages import BACK_TRANSLATED, TO, with_source
@@ -55,7 +55,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     if not named:
         parts, held = split_dev(source, own, folder)
         dev = read_dev(parts, source.tokenizer, several=several)
-    replay = replay_corpora(source.start_from, folder) if data.replay and several else ([], [])
+    replay = replay_corpora(source, folder) if data.replay and several else ([], [])
     corpora = [*own, *replay[0]]
     tables = tables_of(source, corpora, [*held, *[()] * len(replay[0])])
     prepare_folder(place, lambda part: prepare(source, tables, part, progress))
@@ -85,6 +85,13 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     )
 
 
+def replay_corpora(source: TextTraining, folder: Path) -> tuple[list[CorpusConfig], ...]:
+    """Return the corpora of what the initial model knew: those to train on, those to measure."""
+    replay = need_part("start", "replay", "data.replay")
+    found: tuple[list[CorpusConfig], ...] = replay.replay_corpora(source.start_from, folder)
+    return found
+
+
 def test_set(source: TextTraining, files: Sequence[Path], progress: Progress) -> DevTexts:
     """Return a test set."""
     return dev_texts(files)
@@ -107,9 +114,10 @@ def mixture(
     count = sum(direction.pairs for direction in directions[:own])
     shares = described(directions[:own], data.replay, variation.temperature)
     if data.replay:
-        share = example_share(directions, own, data.replay)
+        replay = need_part("start", "replay", "data.replay")
+        share = replay.example_share(directions, own, data.replay)
         variation = replace(variation, examples=round(count / (1 - share)))
-        directions = with_replay_share(directions, own, share, data.temperature)
+        directions = replay.with_replay_share(directions, own, share, data.temperature)
     return Mixture.of(directions, tokenizer, variation), count, shares
 
 

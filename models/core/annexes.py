@@ -10,11 +10,20 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import Any
 
-AnnexRow = dict[str, dict[str, str]]  # places, as module:name, by table and name
+from models.core.errors import ModelError
+
+AnnexRow = dict[str, dict[str, str]]  # places, as module:name or module, by table and name
 
 ANNEXES: dict[str, AnnexRow] = {
     "serve": {"command": {"serve": "attncli.commands.serve:serve"}},
     "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
+    "fine-tuning": {
+        "start": {
+            "model": "attncli.fine_tuning.start:ModelStart",
+            "settings": "attncli.fine_tuning.settings",
+            "replay": "attncli.fine_tuning.replay",
+        }
+    },
     "processes": {
         "world": {
             "several": "attncli.processes.command:open_several",
@@ -40,3 +49,14 @@ def find_part(table: str, name: str) -> Any:
     """Import and return what an annex adds to a table under a name; None without that annex."""
     place = entries(table).get(name)
     return resolve_name(place) if place else None
+
+
+def need_part(table: str, name: str, found: str) -> Any:
+    """Import and return what an annex adds to a table; a ModelError without that annex.
+
+    found: what the user asked for.
+    """
+    part = find_part(table, name)
+    if part is None:
+        raise ModelError(found, f"an attn with the part {name} of {table}", "install attn again")
+    return part

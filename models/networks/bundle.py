@@ -29,9 +29,8 @@ from models.core.sources import vocabulary_sizes
 from models.core.types import VocabularySizes
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 from models.networks.encoder_decoder import EncoderDecoder
-from models.storage.digests import add_digest, check_digests, write_files
+from models.storage.digests import add_digest, check_digests, read_part, write_files
 from models.storage.lexicon import read_lexicon_bytes
-from models.storage.replay import read_replay_bytes
 from models.storage.settings import (
     CARD,
     FORMAT,
@@ -188,6 +187,6 @@ def read(folder: Path) -> Bundle:
         alignment=stored.alignment,
         statistical=read_statistical(folder),
         prepare=stored.prepare,
-        replay=read_replay_bytes(folder),
+        replay=read_part(folder, REPLAY),
         lexicon=read_lexicon_bytes(folder),
     )

@@ -16,6 +16,7 @@ from models.core.files import read_regular, write_bytes, write_text
 
 NAME = "SHA256SUMS"
 MOST_BYTES = 1 << 20
+MOST_PACKED = 1 << 24  # bytes of a packed part
 LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 Digests = dict[str, frozenset[str]]  # of each file
@@ -33,6 +34,15 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     for name, content in contents.items():
         write_bytes(folder / name, content)
     _write(folder, {**old, **new})
+
+
+def read_part(folder: Path, name: str) -> bytes:
+    """Return a packed part of a bundle, which the core carries along; b"" without it."""
+    path = folder / name
+    if not path.is_file():
+        return b""
+    with intact(path, "a file of the model"):
+        return read_regular(path, MOST_PACKED)
 
 
 def add_digest(folder: Path, name: str) -> None:

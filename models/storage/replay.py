@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from models.core.errors import intact
-from models.core.files import read_regular
-from models.storage.digests import check_digests
+from models.storage.digests import check_digests, read_part
 from models.storage.settings import REPLAY
 
 MOST_BYTES = 1 << 24  # decompressed
@@ -30,18 +29,9 @@ class ReplayPair(NamedTuple):
     target: str
 
 
-def read_replay_bytes(folder: Path) -> bytes:
-    """Return the packed replay set of a bundle, b"" if it has none."""
-    path = folder / REPLAY
-    if not path.is_file():
-        return b""
-    with intact(path, "a file of the model"):
-        return read_regular(path, MOST_BYTES)
-
-
 def read_replay(folder: Path) -> list[ReplayPair]:
     """Return the replay set of a bundle, [] if it has none; a DamagedError if it is damaged."""
-    packed = read_replay_bytes(folder)
+    packed = read_part(folder, REPLAY)
     if not packed:
         return []
     check_digests(folder, [REPLAY])

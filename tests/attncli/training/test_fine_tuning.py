@@ -12,10 +12,12 @@ import torch
 
 from attncli.data.grammar import generate
 from attncli.data.mixture import Mixture
-from attncli.training import estimate, retention
+from attncli.fine_tuning import replay, retention
+from attncli.fine_tuning.retention import Tensors
+from attncli.fine_tuning.settings import BOUNDED, LEAST, MOST, fine_tuning
+from attncli.training import estimate
 from attncli.training.command_line import settings, with_languages
 from attncli.training.dev import DevSet
-from attncli.training.fitting import BOUNDED, LEAST, MOST, fine_tuning
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -26,12 +28,10 @@ from attncli.training.interfaces import (
     Report,
 )
 from attncli.training.log import read_log
-from attncli.training.retention import Tensors
 from attncli.training.run import Run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import CorpusConfig, parse_corpus
 from attncli.training.state import finished_run
-from attncli.translate import replay
 from attncli.translate.dev import DevDirections, DevTexts
 from attncli.translate.settings import TextData
 from models import load_translator
@@ -201,8 +201,7 @@ def test_a_dry_run_counts_the_outputs_of_the_comparison(
         outputs[0] += len(dev) * (metric != "loss")
         return score(run, weights, dev, metric, report)
 
-    for module in (retention, estimate):
-        monkeypatch.setattr(module, "MEASURED", 5)
+    monkeypatch.setattr(retention, "MEASURED", 5)
     monkeypatch.setattr(retention, "value", value)
     monkeypatch.setattr(estimate, "timed_scoring", lambda *_, decoded=False: float(decoded))
     config = config_of(start, own, "train.steps=2")

@@ -37,10 +37,10 @@ def compared(run: Run, report: Report) -> Compared | None:
     """Mix the final weights with the initial ones, so that the model keeps what it knew.
 
     Return the scores of the initial and of the final model on a part of the dev set and on the
-    replay set; None for a run from new weights.
+    replay set; None if they are logged already.
     """
     kept, dev, replay = run.state.counters.kept, run.data.dev, run.data.replay
-    if kept is None or is_compared(run.folder, run.config.start_from, kept.step):
+    if kept is None or is_compared(run.folder, kept.step):
         return None
     with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
         first = fresh_state(source_of_run(run.config), run.data, run.device).weights()
@@ -97,12 +97,12 @@ def value(run: Run, weights: Tensors, dev: DevSet, metric: str, report: Report) 
         return value_of(evaluate(run.bundle(model), dev, train, report), metric)
 
 
-def is_compared(folder: RunFolder, start_from: str, step: int) -> bool:
+def is_compared(folder: RunFolder, step: int) -> bool:
     """Return True unless a finished run was interrupted before its comparison.
 
     step: update of its final model, which is perhaps mixed already.
     """
-    if not start_from or folder.is_pruned:
+    if folder.is_pruned:
         return True
     records = (record for record in read_log(folder.log) if record["event"] == "compared")
     return any(record["step"] == step for record in records)

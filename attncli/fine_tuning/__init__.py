@@ -1,0 +1,1 @@
+"""Annex: training that starts from a trained model."""

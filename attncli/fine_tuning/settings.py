@@ -1,0 +1,88 @@
+"""Settings of a run that starts from a trained model; imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from attncli.training.command_line import table_of
+from attncli.training.fitting import Tables
+from attncli.training.folder import RunFolder, read_config
+from attncli.training.settings.config import read_run_config
+from attncli.training.sources import training_source
+from models.core.errors import ModelError
+from models.core.settings import Values, from_dict, merged, to_dict
+from models.storage.presets import PRESETS, usual_preset
+from models.storage.settings import REPLAY as REPLAY_FILE
+from models.storage.settings import read_settings
+
+REPLAY = 1 / 2  # share of the replay set in the examples of an epoch
+BOUNDED = 180  # updates with a replay set: each costs old knowledge
+PASSES = 3000  # examples that a run without one sees at most, unless it has MOST passes or LEAST
+MOST, LEAST = 10, 3  # passes over the data
+COUNTED = PASSES // LEAST  # examples to count; more do not change the settings
+# of another stage of training (hard attention, rewards, unfreezing)
+STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attention.")
+
+
+def begun(values: Values, start: Path) -> Values:
+    """Return the values merged over the settings of the initial model, with its preset."""
+    stored = read_settings(start)
+    try:
+        run = read_config(RunFolder(start))
+        preset, style = run.preset, getattr(run.data, "caption_style", None)
+    except ModelError:  # a bundle alone, or of another version
+        preset, style = "", None
+    if preset not in PRESETS:
+        model = stored["model"]
+        usual = usual_preset(str(model.get("family")), model.get("attention", {}).get("read", ""))
+        preset = str(values.get("preset") or usual)
+    data = {**({"caption_style": style} if style else {}), **table_of(values, "data")}
+    if data.get("corpora") and (start / REPLAY_FILE).is_file():
+        data = {"replay": REPLAY, **data}
+    names = ("model", "tokenizer", "search")
+    own = read_run_config({name: stored[name] for name in names})
+    own = merged(own, {name: table_of(values, name) for name in names})
+    tables = {name: to_dict(getattr(own, name)) for name in names}
+    return {"preset": preset, **values, **tables, "data": data, "start_from": str(start)}
+
+
+def fitted(values: Values, given: Collection[str]) -> Tables:
+    """Return the defaults of [train] that fit the examples; unreadable files are reported later.
+
+    values: the tables of settings. given: names of the settings that the user set.
+    """
+    source, count = training_source(values["model"]["family"]), COUNTED
+    data = from_dict(source.table, values["data"], where="data")
+    with suppress(ModelError):
+        count = data.count(COUNTED)
+    rate, has_replay = source.fine_tuning_rate, bool(values["data"].get("replay"))
+    return {"train": fine_tuning(count, rate, given, has_replay=has_replay)}
+
+
+def fine_tuning(examples: int, rate: float, given: Collection[str], *, has_replay: bool) -> Values:
+    """Return the defaults of [train] for a number of examples.
+
+    A low rate that falls linearly and few updates keep what the model knew; with a replay set
+    their number is always the same. rate: its peak, of the kind of input. given: names of the
+    settings that the user set. There are none for another stage of training, to which the settings
+    of the model's own training apply.
+    """
+    if any(name.startswith(STAGES) for name in given):
+        return {}
+    is_bounded = has_replay and "train.epochs" not in given
+    passes = max(LEAST, min(MOST, PASSES // max(1, examples)))
+    return {
+        "optimiser": "adam",
+        "lr": rate,
+        "schedule": "linear",
+        "warmup": 20,
+        "steps": BOUNDED if is_bounded else 0,
+        "epochs": 0 if is_bounded or "train.steps" in given else passes,
+        "patience": 2,
+        "batch_tokens": max(128, min(1024, 4 * examples)),  # several updates a pass
+        "evaluate_every": BOUNDED // 4 if is_bounded else 0,
+        "metric": "loss",  # scores of few examples vary too much to choose by them
+        "ema": 0.0,
+    }
