@@ -75,7 +75,8 @@ def explain(
 
     For each output word, a row of each method states how much each source word, image cell or
     stretch of sound counts: attention, rollout, norms of weighted values, gradient times input,
-    integrated gradients, erasure. Measures state how far each can be trusted. See docs/explain.md.
+    integrated gradients, erasure, look. Measures state how far each can be trusted. See
+    docs/explain.md.
 
     Example:
       attn explain --to de "I see the red car."
