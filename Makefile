@@ -6,16 +6,20 @@ READY := $(VENV)/.ready
 # A process for each core; each takes the next file in the order of tests/conftest.py.
 WORKERS := -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
+.DEFAULT_GOAL := install
 .PHONY: help install demo test test-all check wheel format torture bench clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	touch $(READY)
+	@echo '1 of 3: an environment in $(VENV)'
+	@$(PYTHON) -m venv $(VENV)
+	@echo '2 of 3: PyTorch, about a minute'
+	@$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	@echo '3 of 3: attn and its tools, about a minute'
+	@$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
 
 install: $(READY)  ## Install attn and its tools into .venv
 

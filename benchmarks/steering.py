@@ -35,7 +35,7 @@ from models.storage.installed import chosen_model
 
 SEED = 71
 KINDS = ("noun", "verb", "adj")
-MARGIN = 4  # pixels around a thing
+MARGIN = 0  # pixels around a thing
 SHOWN = 8  # unsteered alternatives
 
 
@@ -61,14 +61,11 @@ def caption_scenes(count: int) -> None:
     both = captions(lambda each: (f"{each[0]}@1-4", f"{each[1]}@5-"))
     known = [{one.text for one in scene.captions} for scene in drawn]
     right = [one in own for one, own in zip(both, known, strict=True)]
-    print(
-        f"scenes: of {count} captions, {sum(begins(plain))} begin with the chosen thing without a"
-    )
-    print(
-        f"  look, {sum(begins(alone))} with a look at it, {sum(begins(both))} with a look at it and"
-    )
     first = sum(a and b for a, b in zip(right, begins(both), strict=True))
-    print(f"  then at the other; {first} of the last are captions of the scene")
+    counts = [sum(begins(each)) for each in (plain, alone, both)]
+    print(f"scenes: of {count} captions, {counts[0]} begin with the chosen thing without a look,")
+    print(f"  {counts[1]} with a look at it, {counts[2]} with a look at it and then at the other;")
+    print(f"  {first} of the last are captions of the scene")
 
 
 def frame(thing: scenes.Thing) -> str:
@@ -162,10 +159,8 @@ def begin_with_prefixes(rows: Sequence[list[str]], fast: Any, slow: Translator) 
         [text[len(prefix) :].strip() for text, prefix in zip(side, prefixes, strict=True)]
         for side in (found, plain, references)
     ]
-    scores = [corpus_chrf(side, [rests[2]]).score for side in rests[:2]]
-    print(
-        f"  chrF of the rest: {scores[0]:.1f}, of the rest of the unsteered outputs: {scores[1]:.1f}"
-    )
+    steered, unsteered = (corpus_chrf(side, [rests[2]]).score for side in rests[:2])
+    print(f"  chrF of the rest: {steered:.1f}; of that of unsteered outputs: {unsteered:.1f}")
 
 
 def main() -> None:

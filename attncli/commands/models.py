@@ -16,7 +16,6 @@ from attncli.jobs import installed as packages
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Packing, listed
 from attncli.jobs.models import Entry, Shown
-from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption
 from attncli.options.shared import Json
 from attncli.render.rows import columns, size, wrapped
@@ -25,6 +24,7 @@ from attncli.terminal.messages import current_screen
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.core.errors import ModelError
+from models.core.registry import SETTINGS
 from models.core.settings import option, overridden
 from models.engines.ctranslate2_translator import ComputePrecision
 from models.storage.archive import About, Facts
@@ -113,7 +113,7 @@ def _models(found: list[tuple[Installed, Facts | None]]) -> str:
     if not found:
         return ""
     rows = [[f"  {model.name}", model.place.name, *_facts(facts)] for model, facts in found]
-    head = ["Models", "where", "task", "languages", "size", "use", "licence", "score"]
+    head = ["Models", "where", "task", "languages", "size", "use", "licence", "score, sense"]
     return columns([head, *rows], left=len(head)) + "\n"
 
 
@@ -122,7 +122,10 @@ def _facts(facts: Facts | None) -> list[str]:
         return ["damaged", "", "", "", "", ""]
     about, stored = facts.about, size(facts.bytes)
     languages = " ".join(about.languages)
-    return [facts.task, languages, stored, about.use, about.licence, about.score]
+    lines = ", ".join(f"{lines} {way}" for way, lines in about.sense.items())
+    sense = f"another sense in {lines} of 100 lines of letters" if lines else ""
+    score = "; ".join(filter(None, (about.score, sense)))
+    return [facts.task, languages, stored, about.use, about.licence, score]
 
 
 def _names(entries: list[Entry]) -> str:
@@ -147,6 +150,7 @@ def _record(model: Installed, facts: Facts | None) -> dict[str, object]:
     record["folder"] = str(model.folder)
     if facts:
         record |= facts._asdict() | facts.about._asdict() | {"use": facts.about.use}
+        record["sense"] = {**facts.about.sense}
         del record["about"]
     return record
 
@@ -173,7 +177,7 @@ def _usage(entry: Entry) -> str:
         return "attn models add SOURCE"
     if entry.kind == "source":
         return "attn models lists the presets"
-    setting = PLACES.get(entry.kind, f"model.{entry.kind}")
+    setting = SETTINGS.get(entry.kind, f"model.{entry.kind}")
     name = "resnet50" if entry.name == "torchvision" else entry.name
     return f"attn train --preset {EXAMPLES.get(entry.kind, RECURRENT)} -s {setting}={name}"
 
@@ -223,6 +227,13 @@ class AboutSettings:
     languages: tuple[str, ...] = option((), "its languages, separated by commas")
     licence: str = option("", "its licence")
     score: str = option("", "a score with its test set")
+    sense: tuple[str, ...] = option(
+        (), "lines of 100 of which each direction changes the sense, such as en-de=30,de-en=28"
+    )
+    knows: str = option("", "of speech: what a model of few words knows, for a message")
+    surprise: float = option(
+        0.0, "of speech: -log p in nats per token above which it is none of these words (0: never)"
+    )
 
 
 @dataclass(frozen=True)
@@ -256,7 +267,8 @@ def pack(
     """
     given = overridden(PackTables(), set or []).about
     languages = tuple(name.strip() for name in given.languages)
-    about = About(given.summary, languages, given.licence, given.score)
+    sense = dict(each.replace(" ", "").partition("=")[::2] for each in given.sense)
+    about = About(**{**vars(given), "languages": languages, "sense": sense})
     packed = packages.pack(model, target, Packing(precision, share, card, about))
     console.say(f"wrote {packed.path}: weights {size(packed.before)} to {size(packed.after)}")
 
@@ -318,8 +330,10 @@ def add(
       attn models add --list de
     """
     if list:
-        write_stdout(columns(public_models(source), left=6))
-        return console.say("FLORES BLEU: FLORES-101 devtest, as the OPUS-MT leaderboard states it")
+        write_stdout(columns(public_models(source), left=7))
+        console.say("FLORES BLEU: FLORES-101 devtest, as the OPUS-MT leaderboard states it")
+        tatoeba = "its publisher's test sentences, which are others than those of everyday's score"
+        return console.say(f"Tatoeba BLEU: {tatoeba}")
     if not source:
         raise ModelError("no SOURCE", "a file, a folder, or owner/name", "or --list")
     folder = packages.add(source, name, revision=revision, sample=sample, messages=console)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import glob
 import shlex
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from attncli.commands import train_options as options
+from attncli.commands.train_advice import start_advice
 from attncli.commands.train_run import (
     Display,
     launch,
@@ -22,17 +24,21 @@ from attncli.jobs.loading import open_device
 from attncli.options.settings import Options
 from attncli.options.shared import Device, Threads
 from attncli.terminal import console
+from attncli.terminal.messages import one_cell
 from attncli.training.command_line import settings
 from attncli.training.configuration import check_effect
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import AlreadyFinished
-from attncli.training.settings.config import DataConfig, TrainConfig
+from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import TrainingSource, training_source
+from models.core.files import write_text
 
 if TYPE_CHECKING:
     from attncli.training.estimate import Estimate
 
+MEMORY = "memory.tsv"  # in the folder of a run
+MOST_PAIRS = 20_000  # of a memory that a run writes
 ENGLISH = "A dog runs."  # an example for models that name their languages
 
 
@@ -49,6 +55,7 @@ def train(
     labels: options.Labels = None,
     audio: options.Audio = None,
     transcripts: options.Transcripts = None,
+    lexicon: options.LexiconFile = None,
     source: options.SourceLanguage = "",
     to: options.TargetLanguage = "",
     output: options.Output = None,
@@ -97,11 +104,12 @@ def train(
         files, named = options.files_of_direction(files, source, to)
         dev, named_dev = options.files_of_direction(dev, source, to)
         corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
+    set = [*(set or []), *([f"data.lexicon={lexicon}"] if lexicon else [])]
     config = settings(
         files,
         dev,
         preset,
-        set or [],
+        set,
         start=start_from,
         inputs=inputs,
         corpora=corpora,
@@ -109,7 +117,7 @@ def train(
     )
     check_files(config.data.inputs)
     options.check_run_folder(output)
-    for assignment in set or []:
+    for assignment in set:
         check_effect(assignment.partition("=")[0].strip(), config)
     if processes > world.size and not dry_run:
         raise typer.Exit(launch(processes, ["train", *context.meta[options.ARGUMENTS]]))
@@ -123,9 +131,15 @@ def train(
         return
     kind, languages = training_source(config.model.family), config.tokenizer.languages
     folder = output or own or default_folder(kind, config.data, languages, config.preset)
+    if not preset and not RunFolder(folder).has_begun:
+        advice = start_advice(config, context.meta[options.ARGUMENTS])
+        console.say(advice) if advice else None
     event = train_shown(config, folder, where, world)
     if not isinstance(event, AlreadyFinished):
+        own_memory = _write_memory(config, folder)
         _show_use(kind, languages, folder)
+        if own_memory:
+            console.say(f"--memory {shlex.quote(str(own_memory))} keeps your own pairs as they are")
 
 
 train.command_class = options.TrainCommand  # type: ignore[attr-defined]
@@ -145,6 +159,23 @@ def _show_estimate(found: Estimate, train: TrainConfig) -> None:
     print(f"time              {found.time_needed(train)}")
     for warning in found.warnings:
         console.warn(warning)
+
+
+def _write_memory(config: RunConfig, folder: Path) -> Path | None:
+    """Write the pairs of a fine-tuned translator as its translation memory; None if it has none.
+
+    Pairs of several directions are no memory of one. A memory may hold private texts: `attn models
+    pack` leaves it out.
+    """
+    directions = getattr(config.data, "corpora", ())
+    if not config.start_from or config.model.inputs or len(directions) > 1:
+        return None
+    pairs = dict(islice(config.data.texts(), MOST_PAIRS + 1))
+    if not 0 < len(pairs) <= MOST_PAIRS:
+        return None
+    lines = (f"{one_cell(source)}\t{one_cell(target)}\n" for source, target in pairs.items())
+    write_text(folder / MEMORY, "".join(lines))
+    return folder / MEMORY
 
 
 def _show_use(source: type[TrainingSource], languages: tuple[str, ...], folder: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from attncli.align.pairs import Aligner, drawn, every_head
 from attncli.data.corpus import PairLine
+from attncli.data.memory import read_memory
+from attncli.data.tables import read_glossary
 from attncli.faithful.checks import Check
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.interface.results import RankedOutputs, as_list, check_search, framed
@@ -29,7 +31,10 @@ from models.engines.text_translator import TextTranslator
 from models.engines.translator import Translator as TextModel
 from models.search.alternatives import Alternative
 from models.storage.settings import read_settings
+from models.text.languages import Glossary, Term
 
+# a dictionary, pairs, or a path
+GivenPairs: TypeAlias = Mapping[str, str] | Iterable[Sequence[str]] | str | Path | None
 ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
 Look = str | int  # words of a text, by themselves or by number
 
@@ -68,6 +73,7 @@ class TranslatedText(DrawnPair, RankedOutputs, Translation):
     parts: tuple[Translation, ...]  # what was translated: one for each part of the text
     checks: tuple[Check, ...] = ()  # that the best output fails: name and what was found
     stand_ins: tuple[tuple[tuple[str, str, str], ...], ...] = ()  # see `TranslatedLine`
+    memory: str = ""  # how the text was found in a translation memory: exact or numbers
 
     @cached_property
     def alignment(self) -> Alignment:
@@ -121,6 +127,9 @@ class Translator(TextModel):
         verbatim: bool = ...,
         prefix: str | Sequence[str] = ...,
         look: Look | Sequence[Look] = ...,
+        address: str = ...,
+        glossary: GivenPairs = ...,
+        memory: GivenPairs = ...,
     ) -> TranslatedText: ...
 
     @overload
@@ -134,6 +143,9 @@ class Translator(TextModel):
         verbatim: bool = ...,
         prefix: str | Sequence[str] = ...,
         look: Look | Sequence[Look] = ...,
+        address: str = ...,
+        glossary: GivenPairs = ...,
+        memory: GivenPairs = ...,
     ) -> list[TranslatedText]: ...
 
     def translate(
@@ -146,6 +158,9 @@ class Translator(TextModel):
         verbatim: bool = False,
         prefix: str | Sequence[str] = "",
         look: Look | Sequence[Look] = (),
+        address: str = "",
+        glossary: GivenPairs = None,
+        memory: GivenPairs = None,
     ) -> TranslatedText | list[TranslatedText]:
         """Translate a text, or many: one in, one out; a list in, a list out.
 
@@ -153,10 +168,13 @@ class Translator(TextModel):
         texts, or one for each; a direction without training data then goes through a third
         language. search: settings; the default is `self.search`. Texts are prepared as `attn
         translate` prepares lines, and long ones are translated in parts; verbatim=True gives them
-        to the model as they are. prefix: text that the output begins with, or one for each text; a
-        space behind it ends its last word. look: words that alone may be attended to, such as
-        "dog", 3 or "2-4@1-3" (for words 1 to 3 of the output), or several of these. Raises
-        ModelError for a direction that the model does not have, and for what cannot be steered.
+        to the model as they are. address: formal or informal. glossary: terms that outputs must
+        contain, as a dictionary, pairs, or the path of a table. memory: texts whose translations
+        come back as given, also where only numbers differ; as glossary, or the path of a TMX file.
+        prefix: text that the output begins with, or one for each text; a space behind it ends its
+        last word. look: words that alone may be attended to, such as "dog", 3 or "2-4@1-3" (for
+        words 1 to 3 of the output), or several of these. Raises ModelError for a direction that
+        the model does not have, and for what cannot be steered.
         """
         check_search(search)
         for languages in (to, source):
@@ -164,6 +182,12 @@ class Translator(TextModel):
         found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
         model = self.with_search(search) if search else self
+        model = model.with_address(address) if address else model
+        if terms := pairs_of(glossary, lambda path: read_glossary(path).terms):
+            model = model.with_glossary(Glossary(tuple(Term(*term) for term in terms)))
+        start, target = directions[0] if directions else ("", "")
+        known = pairs_of(memory, lambda path: read_memory(path, start, target))
+        options = TranslateOptions(verbatim=verbatim, memory=known)
         prefixes = [prefix] * len(found) if isinstance(prefix, str) else [*prefix]
         if len(prefixes) != len(found):
             raise InputError(f"{len(prefixes)} prefixes for {len(found)} texts", "one for each")
@@ -172,7 +196,7 @@ class Translator(TextModel):
             Line(number, text, prefix=own, looks=looks)
             for number, (text, own) in enumerate(zip(found, prefixes, strict=True), 1)
         ]
-        results = model._translated_lines(lines, directions, TranslateOptions(verbatim=verbatim))
+        results = model._translated_lines(lines, directions, options)
         return results[0] if isinstance(texts, str) else results
 
     def alternatives(
@@ -250,8 +274,22 @@ class Translator(TextModel):
         result = TranslatedText._make(outcome.translation._replace(to=self.to))
         result.model = self
         result.stand_ins, result.checks = outcome.stand_ins, outcome.checks
+        result.memory = outcome.memory
         result.parts = outcome.parts or (Translation(result.source, (EMPTY,), self.to),)
         return result
+
+
+def pairs_of(
+    given: GivenPairs, read: Callable[[Path], Iterable[Sequence[str]]]
+) -> tuple[Sequence[str], ...]:
+    """Return the pairs of a dictionary, of pairs, or of a file, which `read` reads."""
+    if isinstance(given, (str, Path)):
+        given = read(Path(given))
+    pairs = tuple(given.items() if isinstance(given, Mapping) else given or ())
+    for pair in pairs:
+        if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+            raise InputError(f"{pair!r}"[:80], "a text and its translation")
+    return pairs
 
 
 def _without_torch(folder: Path, model: TextModel) -> TextTranslator | None:

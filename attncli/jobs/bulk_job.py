@@ -19,6 +19,7 @@ from typing import Any
 import typer
 
 from attncli.data.lines import CHUNK_LINES
+from attncli.data.memory import read_memory
 from attncli.data.tables import read_glossary
 from attncli.jobs.loading import as_folders, readable
 from attncli.options.help_page import HelpPage
@@ -147,6 +148,9 @@ def read_job(words: Sequence[str]) -> BulkJob:
     for terms in ("glossary", "lexicon"):  # workers need no file
         if settings.get(terms):
             settings[terms] = [list(term) for term in read_glossary(settings[terms]).terms]
+    if settings.get("memory"):
+        languages = settings.get("source", ""), settings.get("to", "")
+        settings["memory"] = [list(pair) for pair in read_memory(settings["memory"], *languages)]
     if reverse := settings.get("reverse_model"):
         settings["reverse_model"] = _folder(reverse, shipped)
     if "threads" not in given:

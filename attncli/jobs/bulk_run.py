@@ -23,7 +23,7 @@ from attncli.jobs.bulk_job import BulkJob
 from attncli.jobs.bulk_shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.terminal.messages import ShowProgress, counted, duration
 from attncli.training.folder import LOCK, locked
-from models.core.errors import DamagedError, InputError
+from models.core.errors import DamagedError, InputError, ModelError
 from models.core.files import remove_leftovers, replacing, write_bytes, write_errors, write_text
 from models.storage.digests import file_digest
 
@@ -111,8 +111,20 @@ def run_bulk(plan: BulkPlan, advance: ShowProgress) -> BulkSummary:
     """Process all shards that have no part yet; show the progress as a share of all records.
 
     Raises ModelError if an input cannot be read or changes, or a part or an output cannot be
-    written; also if another process works on the same output. Finished parts are kept.
+    written; also if another process works on the same output. Finished parts are kept; without any,
+    a new state is removed.
     """
+    is_new = not plan.state.exists()
+    try:
+        return _run(plan, advance)
+    except ModelError:
+        if is_new and not any((plan.state / PARTS).glob("*")):
+            shutil.rmtree(plan.state, ignore_errors=True)
+        raise
+
+
+def _run(plan: BulkPlan, advance: ShowProgress) -> BulkSummary:
+    """Process all shards that have no part yet, and join the outputs."""
     check_state(plan.state)
     with locked(plan.state):
         digest = plan.job.digest()

@@ -23,7 +23,7 @@ from models.core.sources import columns_of, source_of
 from models.engines.ctranslate2_cache import cache_folder
 from models.search.hypotheses import changed_search
 from models.storage.archive import read_about
-from models.storage.installed import chosen_model, find_model
+from models.storage.installed import chosen_model, find_model, public_models
 from models.storage.settings import family_of, read_settings, task_of
 from models.text.languages import parse_direction
 
@@ -73,22 +73,43 @@ def as_folders(models: Path | Sequence[Path] | None) -> list[Path]:
 def say_licence(folder: Path, settings: dict[str, Any], messages: Messages) -> None:
     """Say at the first use of a model, which the cache remembers, what its licence forbids."""
     about = read_about(settings)
-    if about.use != "research":
+    if about.use != "research" or not is_first(f"{folder.name} {about.licence}"):
         return
-    digest = hashlib.sha256(f"{folder.name} {about.licence}".encode()).hexdigest()
-    cache = cache_folder("licences")
-    with suppress(OSError):
-        if cache and (cache / digest).exists():
-            return
-        if cache:
-            cache.mkdir(parents=True, exist_ok=True)
-            (cache / digest).touch()
     others = "; `scenes`, and BLIP by `attn models add`, may be used for anything"
     messages.say(
         f"{folder.name} is not for commercial use (licence: {about.licence}); "
         "`attn models` lists what each model may be used for"
         + (others if source_of(family_of(settings)).task == "caption" else "")
     )
+
+
+def say_sense(folder: Path, settings: dict[str, Any], options: Options) -> None:
+    """Say at the first use of a direction how many lines of letters get another sense."""
+    own = f"{options.source}-" if options.source not in ("", "auto") else ""
+    known = read_about(settings).sense.items()
+    found = {way: n for way, n in known if way.startswith(own) and way.endswith(f"-{options.to}")}
+    if not (options.to and found) or not is_first(f"{folder.name} sense {found}"):
+        return
+    listed = ", ".join(f"{lines} ({way})" for way, lines in found.items())
+    names = [name for name, *_ in public_models() if name.rpartition("-mt-")[2] in found]
+    better = f"; better: `attn models add {names[0]}`" if len(names) == 1 else ""
+    options.messages.say(
+        f"of 100 lines of letters, {folder.name} changes the sense of {listed} without a word, "
+        f"see docs/trust.md{better}"
+    )
+
+
+def is_first(name: str) -> bool:
+    """Return True at the first call with a name on this machine, which the cache remembers."""
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    cache = cache_folder("licences")
+    with suppress(OSError):
+        if cache and (cache / digest).exists():
+            return False
+        if cache:
+            cache.mkdir(parents=True, exist_ok=True)
+            (cache / digest).touch()
+    return True
 
 
 def _load_ensemble(models: Sequence[Path], options: Options) -> Any:

@@ -10,11 +10,11 @@ from typer.core import TyperCommand
 FEW = 12  # options that are listed without sections
 OTHER = "Other options"
 SECTIONS = {  # section: names of options
-    "Data": "dev corpus tagged-corpus dev-corpus images captions labels train test gold gold-index "
-    "hypotheses split",
+    "Data": "dev corpus tagged-corpus dev-corpus images captions labels audio transcripts train "
+    "test gold gold-index hypotheses split",
     "Model": "model reverse-model to from preset start-from",
     "Input and output": "input output format scores sidecar save json column field recursive "
-    "verbatim keep-tags glossary lexicon channels",
+    "verbatim keep-tags glossary lexicon memory address channels",
     "Search": "beam nbest",
     "Attention": "align show picture attention",
     "Scores": "confidence by-length plot",
@@ -41,6 +41,11 @@ class HelpPage(TyperCommand):
                 found = f"{param.opts[0]} is given {given.count(param)} times, and takes one"
                 ctx.fail(found)
         return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line; a name with dots of its own gets no more of them."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [re.sub(r"(\.\.\.(?: \w+)?\]?)\.\.\.$", r"\1", piece) for piece in pieces]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options by section."""

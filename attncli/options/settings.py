@@ -51,6 +51,8 @@ class Options:
     """How a command does its work. Each task has a subclass with tables and fields of its own."""
 
     TABLES: ClassVar[str] = ""  # fields that -s changes, in the order of `-s help`
+    # options of the command line that are settings; None if they are not given
+    ASSIGNED: ClassVar[Mapping[str, str]] = {"beam": "search.beam", "nbest": "search.nbest"}
     UNUSED: ClassVar[str] = ""  # settings of these that have no effect; refused
 
     device: str = "auto"  # auto, cpu, cuda or mps
@@ -73,14 +75,15 @@ class Options:
         """Return the options of a command line.
 
         assignments: settings, ``table.key=value``. options: fields by their names, and settings of
-        the search (beam, nbest), which are None if they are not given. Raises ConfigurationError
+        ASSIGNED, which are None if they are not given. Raises ConfigurationError
         for a setting that the command does not have, for a value that it cannot have, and for a
         search without effect or result.
         """
         fields = {each.name for each in dataclasses.fields(cls)}
         own = {name: options.pop(name) for name in fields & options.keys()}
         texts = [*(assignments or ())]
-        texts += [f"search.{name}={value}" for name, value in options.items() if value is not None]
+        settings = {cls.ASSIGNED[name]: value for name, value in options.items()}
+        texts += [f"{name}={value}" for name, value in settings.items() if value is not None]
         given = tuple(dict.fromkeys(text.partition("=")[0].strip() for text in texts))
         for name in given:
             if name in cls.UNUSED.split():
@@ -98,7 +101,7 @@ class Options:
         """
         fields, is_table = dataclasses.fields(cls), dataclasses.is_dataclass
         names = {each.name for each in fields if not is_table(each.default_factory)}
-        names |= {"beam", "nbest"}
+        names |= {*cls.ASSIGNED}
         own = {name: value for name, value in parameters.items() if name in names}
         return cls.read(parameters["set"], **{**own, **more})
 

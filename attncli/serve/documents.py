@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -149,9 +149,8 @@ async def _upload(call: Call) -> Upload:
         language: None if language == target else catalogue.direction(language, target, model)
         for language in {*sources, *([] if texts else [target])}
     }
-    job = call.job(
-        TRANSLATE, settings=[call.address], nbest=1, document=True, glossary=call.terms()
-    )
+    pairs: Any = {"glossary": call.terms(), "memory": call.terms("memory")}
+    job = call.job(TRANSLATE, settings=[call.address], nbest=1, document=True, **pairs)
     path = PurePosixPath(name)
     name = f"{path.stem}.{target}{path.suffix}"
     return Upload(document, lines, [each[one] for one in sources], name, job)

@@ -123,8 +123,11 @@ class Parameters(NamedTuple):
             raise invalid(f"{name} must be a number from 0 to {most}")
         return number
 
-    def terms(self, name: str) -> tuple[Term, ...]:
-        """Return a glossary: lines of term, tab, translation; or a list of pairs; or an object."""
+    def terms(self, name: str, *, cased: bool = False) -> tuple[Term, ...]:
+        """Return a glossary: lines of term, tab, translation; or a list of pairs; or an object.
+
+        cased: True for terms that differ in capitals, as the sources of a translation memory.
+        """
         value = self.values.get(name) or ()
         if isinstance(value, str):
             value = [line.split("\t") for line in value.splitlines() if line.strip()]
@@ -139,7 +142,8 @@ class Parameters(NamedTuple):
             if not all(isinstance(one, str) and one.strip() for one in pair):
                 raise expected
             term = Term(*(_checked(name, one.strip()) for one in pair))
-            if found.setdefault(term.source.casefold(), term) != term:
+            key = term.source if cased else term.source.casefold()
+            if found.setdefault(key, term) != term:
                 raise invalid(f"{name} has two translations of {term.source[:40]}")
         if len(found) > MOST_TERMS:
             raise invalid(f"{name} has {len(found):,} entries: at most {MOST_TERMS:,}")

@@ -30,7 +30,7 @@ MOST_WEIGHTS, HEADS = 16_000_000, 8
 FORMATS = ("text", "html")
 WORDS = ("align.units=word",)  # also of a model that saves other units
 
-EMPTY: JsonObject = {"alternatives": [], "alignments": [], "notes": [], "checks": []}
+EMPTY: JsonObject = {"alternatives": [], "alignments": [], "notes": [], "checks": [], "memory": ""}
 
 
 async def translate(request: Request) -> Response:
@@ -64,6 +64,7 @@ async def translate(request: Request) -> Response:
         "notes": given.flag("notes"),
         "checks": given.flag("notes") or any(record["checks"] for record in found),
         "alignments": job.weights,
+        "memory": bool(job.options.memory),
     }
     columns = {
         name: [record[name] for record in found] for name, is_shown in shown.items() if is_shown
@@ -163,6 +164,7 @@ def _job(call: Call) -> Job:
         document=format == "html",
         heads=heads,
         glossary=call.terms(),
+        memory=call.terms("memory"),
     )
 
 
@@ -204,6 +206,7 @@ def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int)
         "alternatives": list(dict.fromkeys(one for one in outputs[1:] if one != outputs[0])),
         "alignments": [alignment(p) for outcome in outcomes for p in outcome.alignments[:1]],
         **doubts(outcomes),
+        "memory": min((one.memory for one in outcomes if one.line.text.strip()), default=""),
     }
 
 

@@ -65,7 +65,6 @@ TASKS: dict[str, Task] = {
     "align": Task(
         {
             "align": "attncli.align.command:align",
-            "align train": "attncli.commands.train_aligner:align_train",
             "evaluate alignments": "attncli.align.evaluate_command:AlignmentEvaluation",
         },
         runner="attncli.align.pairs:AlignRunner",

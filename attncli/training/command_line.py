@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from attncli.training.configuration import (
     image_settings,
     run_config,
 )
-from attncli.training.fitting import Tables, measured, new_weights
+from attncli.training.fitting import Tables, measured, new_weights, short_warm_up
 from attncli.training.settings.config import (
     DataConfig,
     RunConfig,
@@ -66,29 +66,56 @@ def settings(
         values["data"] = {**table_of(values, "data"), **named}
     values = _begun(values, find_model(start)) if start else values
     values["preset"] = chosen = _preset(values, preset, assignments)
-    fit = _fitted(chosen, values, assignments, is_trained=bool(start))
+    given = _given(values, assignments)
+    fit = _fitted(chosen, values, assignments, given, is_trained=bool(start))
     values["tokenizer"] = {**fit.get("tokenizer", {}), **table_of(values, "tokenizer")}
     values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
     brought = encoder_assignments(image_settings(chosen, values), assignments)
-    config = absolute(run_config(chosen, values, [*brought, *assignments]))
+    config = _short(absolute(run_config(chosen, values, [*brought, *assignments])), given)
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
 
 
-def _fitted(preset: str, values: Values, assignments: Sequence[str], *, is_trained: bool) -> Tables:
+def _given(values: Values, assignments: Iterable[str]) -> set[str]:
+    """Return the names of the settings that the user set, those of [train] from a file too."""
+    names = {text.partition("=")[0].strip() for text in assignments}
+    return names | {f"train.{name}" for name in table_of(values, "train")}
+
+
+def _short(config: RunConfig, given: Collection[str]) -> RunConfig:
+    """Return the settings with a warm-up that fits the run; unread files are reported later."""
+    with suppress(ModelError):
+        return replace(config, train=short_warm_up(config.train, given, config.data.texts()))
+    return config
+
+
+def _fitted(
+    preset: str,
+    values: Values,
+    assignments: Sequence[str],
+    given: Collection[str],
+    *,
+    is_trained: bool,
+) -> Tables:
     """Return the defaults of [train] and [tokenizer] that fit the examples.
 
-    is_trained: the run starts from a trained model. Files that cannot be read are reported later.
+    given: names of the settings that the user set. is_trained: the run starts from a trained model.
+    Files that cannot be read are reported later.
     """
-    given = {text.partition("=")[0].strip() for text in assignments}
-    given |= {f"train.{name}" for name in table_of(values, "train")}
     if is_trained:
-        found: Tables = need_part("start", "settings", "--start-from").fitted(values, given)
-        return found
+        trained: Tables = need_part("start", "settings", "--start-from").fitted(values, given)
+        return trained
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
     with suppress(ModelError):
         config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
-        return new_weights(measured(config.data.texts()), config.train, given)
+        limits = run_config(preset, values, assignments).train
+        if not (limits.steps or limits.epochs or limits.minutes):  # refused later, by its reason
+            return {}
+        given = {*given} - ({"train.steps"} if not limits.steps else {""})
+        found = new_weights(measured(config.data.texts()), config.train, given)
+        if getattr(config.data, "corpora", ()):  # languages share a vocabulary
+            return {name: table for name, table in found.items() if name != "tokenizer"}
+        return found
     return {}
 
 

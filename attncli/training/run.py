@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
+from attncli.terminal.messages import counted
 from attncli.training.dev import Data, DevSet
-from attncli.training.fit import reopen
+from attncli.training.fit import batches_of, reopen
+from attncli.training.fitting import SHORT
 from attncli.training.folder import RunFolder
 from attncli.training.initial import load_vectors
 from attncli.training.interfaces import Started
@@ -23,13 +25,13 @@ from attncli.version import __version__
 from models.core.errors import ConfigurationError, InputError
 from models.core.settings import from_dict, to_dict
 from models.core.use_config import AlignConfig, SearchConfig
-from models.networks.bundle import Bundle, build, sizes_of
+from models.networks.bundle import Bundle, build, read_aligner, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import pretrained_encoder
 from models.storage.digests import read_part
 from models.storage.lexicon import read_lexicon_bytes
+from models.storage.presets import PRESETS
 from models.storage.settings import REPLAY, read_settings
-from models.storage.statistical import StatisticalTables, read_statistical
 
 NEVER = -1  # update of the last evaluation
 
@@ -38,7 +40,7 @@ class KeptParts(NamedTuple):
     """The parts of a bundle that a run takes from its initial model, other than weights."""
 
     settings: AlignConfig = AlignConfig()
-    statistical: StatisticalTables | None = None
+    statistical: Any = None  # tables of word links
     replay: bytes = b""
     lexicon: bytes = b""
 
@@ -64,7 +66,14 @@ class Run(NamedTuple):
         """Return a model with the tokenizer, the settings and the kept parts of the run."""
         config, data, kept = self.config, self.data, self.kept
         search = SearchConfig(**vars(config.search))
-        tables = (search, kept.settings, kept.statistical, data.prepare, kept.replay, kept.lexicon)
+        tables = (
+            search,
+            kept.settings,
+            kept.statistical,
+            data.prepare,
+            kept.replay,
+            data.lexicon or kept.lexicon,
+        )
         return Bundle(model, data.tokenizer, config.tokenizer, *tables)
 
 
@@ -121,7 +130,7 @@ def kept_parts(start_from: str) -> KeptParts:
     folder = Path(start_from)
     stored = read_settings(folder).get("alignment", {})
     settings = from_dict(AlignConfig, stored, where="alignment")
-    tables = (read_statistical(folder), read_part(folder, REPLAY), read_lexicon_bytes(folder))
+    tables = (read_aligner(folder), read_part(folder, REPLAY), read_lexicon_bytes(folder))
     return KeptParts(settings, *tables)
 
 
@@ -188,7 +197,7 @@ def started(run: Run, processes: int = 1, changes: tuple[str, ...] = ()) -> Star
         metric=run.config.train.metric if dev else "",
         metric_is_auto=run.metric_is_auto,
         step=run.state.counters.step,
-        remarks=data.remarks,
+        remarks=data.remarks + short_warm_up(run),
         processes=processes,
         dev_option=run.config.data.dev_option,
     )
@@ -197,3 +206,17 @@ def started(run: Run, processes: int = 1, changes: tuple[str, ...] = ()) -> Star
         threads = torch.get_num_threads()
         run.log.write("start", {**found._asdict(), "threads": threads, **versions})
     return found
+
+
+def short_warm_up(run: Run) -> tuple[str, ...]:
+    """Return a remark if the warm-up of the preset was shortened to a tenth of the run."""
+    train, chosen = run.config.train, PRESETS.get(run.config.preset)
+    usual = chosen.train.get("warmup", TrainConfig.warmup) if chosen else 0
+    passes = train.epochs * len(batches_of(run.data.examples.at(0), train))
+    updates = min(filter(None, (train.steps, passes)), default=0)
+    if run.config.start_from or not train.warmup < usual or SHORT * train.warmup > updates + SHORT:
+        return ()
+    return (
+        f"warm-up: {counted(train.warmup, 'update')}, a tenth of the run, where the preset has "
+        f"{usual:,} (train.warmup)",
+    )

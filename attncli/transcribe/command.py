@@ -80,7 +80,9 @@ def transcribe(
 
     The output for one recording is its text; for several, "file <TAB> text", in order. A recording
     that cannot be read is reported on stderr; its row has no text, and the exit status is 1. Long
-    recordings are divided at silences. See docs/transcribe.md.
+    recordings are divided at silences. The model in the box, digits, knows the English digits zero
+    to nine alone; of other speech it writes nothing. `attn models add openai/whisper-tiny` installs
+    a model of any speech. See docs/transcribe.md.
 
     Example:
       attn transcribe -m runs/speech memo.wav

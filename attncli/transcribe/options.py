@@ -17,6 +17,11 @@ class TranscribeSettings:
         "leave out what has no speech for two seconds, by Silero's detector: silence, hum, noise "
         "and music give no words",
     )
+    doubtful: bool = option(
+        False,
+        "model of few words, such as digits: also write words for what is probably other speech, "
+        "noise or music",
+    )
     precision: str = option(
         "auto",
         "Whisper on a processor: fp32, int8 (faster, less exact), or auto, that of the weights",

@@ -18,7 +18,7 @@ from attncli.render.image_attention import writer_of
 from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
 from attncli.task.runner import JsonObject, Models, Runner
-from attncli.terminal.messages import Messages, current_screen
+from attncli.terminal.messages import Messages, counted, current_screen
 from attncli.transcribe.options import TranscribeOptions
 from models import load_transcriber
 from models.core.errors import InputError, ModelError
@@ -48,7 +48,7 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
     def of(cls, model: SpeechModel, options: TranscribeOptions) -> TranscribeRunner:
         """Return the runner of a model."""
         model = loading.configured(cls.task, model, options)  # a copy
-        model.vad = options.transcribe.vad
+        model.vad, model.doubtful = options.transcribe.vad, options.transcribe.doubtful
         return cls(model, options)
 
     def run(
@@ -78,7 +78,12 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
             if isinstance(found, ModelError):
                 yield [waiting.pop(0)._replace(note=str(found), remark="")]
             else:
-                yield [waiting.pop(0)._replace(transcript=found)]
+                file = waiting.pop(0)
+                if found.left_out:
+                    parts = f"{counted(found.left_out, 'part')} of {file.name} left out"
+                    remark = f"{parts}: probably not {self.model.knows}"
+                    file = file._replace(remark="; ".join(filter(None, (file.remark, remark))))
+                yield [file._replace(transcript=found)]
 
     def rows(self, results: Sequence[TranscribedFile]) -> bytes:
         """Return the rows of some recordings."""

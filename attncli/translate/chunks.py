@@ -126,6 +126,7 @@ def _joined(line: Line, ends: Sequence[str], outcomes: Sequence[TranslatedLine])
         lost="".join(dict.fromkeys("".join(one.lost for one in outcomes))),
         foreign=all(one.foreign for one in outcomes if one.line.text.strip()),
         in_target=all(one.in_target for one in outcomes if one.line.text.strip()),
+        memory=min((one.memory for one in outcomes if one.line.text.strip()), default=""),
         **joined,
     )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO, Literal
 
 import typer
 
 from attncli.data.lines import input_chunks
+from attncli.data.memory import read_memory
 from attncli.data.streams import check_output, open_output
 from attncli.data.tables import read_glossary
 from attncli.documents.document import UNREAD, is_mail
@@ -19,7 +20,7 @@ from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
 from attncli.terminal import console
 from attncli.translate import documents, scores
-from attncli.translate.engine import Precision, TranslateOptions
+from attncli.translate.engine import AUTO, Precision, TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from attncli.translate.writers import REPORTED, OutputReport
 from models.core.errors import ConfigurationError
@@ -48,6 +49,17 @@ LexiconFile = Annotated[
         help="Translations of words that the model reads and inflects; a line: word, tab, "
         "translation. --glossary forces its terms as they are."
     ),
+]
+MemoryFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Translation memory: lines that are in it come back as given, also where only numbers "
+        "differ; a .tmx file, or a line: source, tab, translation."
+    ),
+]
+Address = Annotated[
+    Literal["formal", "informal"] | None,
+    typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
 ]
 Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
 Computed = Annotated[
@@ -101,6 +113,8 @@ def translate(
     strict: Strict = False,
     glossary: GlossaryFile = None,
     lexicon: LexiconFile = None,
+    memory: MemoryFile = None,
+    address: Address = None,
     align: Align = False,
     prefix: shared.Prefix = "",
     look: Looks = None,
@@ -128,14 +142,14 @@ def translate(
       attn translate --to de -i film.srt -o film.de.srt
       attn translate --to de --prefix "Ein " --look dog@2 "The old dog sees a small house."
     """
-    options = TranslateOptions.of_command(
-        locals(), glossary=(), lexicon=(), look=tuple(look or ()), messages=console
-    )
+    none: Any = {"glossary": (), "lexicon": (), "memory": (), "look": tuple(look or ())}
+    options = TranslateOptions.of_command(locals(), **none, messages=console)
     read = scores.reader_of(prefix_column) if prefix_column else input_chunks
     check_output(output, input)
     shared.check_texts(text or [])
     terms = read_glossary(glossary).terms if glossary else ()
     entries = read_glossary(lexicon).terms if lexicon else ()
+    known = read_memory(memory, "" if source == AUTO else source, to) if memory else ()
     drawing = line_streams.check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
     line_streams.check_shown(show, format)
     shown = {"align": align, "show": show, "picture": picture is not None}
@@ -168,6 +182,7 @@ def translate(
         document=choice is not None,
         glossary=terms,
         lexicon=entries,
+        memory=known,
         links=align,
         heads=drawing.heads,
     )

@@ -78,6 +78,7 @@ class TranslateOptions(Options):
     spaces and emoji at the ends of a line, and a word that is longer than the model accepts.
     """
 
+    ASSIGNED = {**Options.ASSIGNED, "address": "text.address"}
     TABLES = "search input text align picture attention compute"
     UNUSED = "search.max_caption align.symmetrise"
 
@@ -91,6 +92,7 @@ class TranslateOptions(Options):
     keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
     document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
     glossary: Sequence[Sequence[str]] = ()  # terms: source and target
+    memory: Sequence[Sequence[str]] = ()  # pairs that come back as given; see memory.py
     lexicon: Sequence[Sequence[str]] = ()  # further entries: form, translation
     ordered: bool = False  # rows have the order of the model's inputs, and no header
     links: bool = False  # rows have the links of each output
@@ -118,6 +120,7 @@ def open_text_model(model: Path | None, options: TranslateOptions) -> TextTransl
     """Read a text model, by CTranslate2 where it can; see `without_torch`."""
     path = chosen_model(model, "translate")
     settings = read_settings(path)
+    loading.say_sense(path, settings, options)
     fast = without_torch(path, options, settings)
     if fast is None:
         return loading.load("translate", path, options)

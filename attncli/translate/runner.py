@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from attncli.data.memory import TranslateChunks, TranslationMemory
 from attncli.data.tables import as_rows
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine, text_line
@@ -25,7 +26,7 @@ from attncli.render.alignment import inputs_of, linked, record_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
 from attncli.task.runner import JsonObject
-from attncli.terminal.messages import current_screen
+from attncli.terminal.messages import counted, current_screen
 from attncli.translate import engine as engines
 from attncli.translate.alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
@@ -68,6 +69,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         """
         self.model, self.options = model, options or TranslateOptions()
         self.languages = languages
+        self.remembered = 0  # lines that were found in the translation memory
         self.failing = False  # True if an output has failed a check
         if model.inputs and (self.options.document or self.options.keep_tags):
             raise ConfigurationError(
@@ -144,7 +146,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         if self.model.inputs:  # a row is not text
             options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
         has_tags = options.keep_tags or options.document
-        translated = partial(
+        translated: TranslateChunks = partial(
             translate_lines,
             translator=self.model,
             options=options,
@@ -152,6 +154,9 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             languages=self.languages,
             on_batch=self.on_batch,
         )
+        if options.memory:
+            memory = TranslationMemory(options.memory, self.model.source_language, self.model.to)
+            translated = partial(memory.first, translate=translated)
         found = translated(chunks) if options.verbatim else by_line(chunks, translated)
         if weights:
             from attncli.translate.aligned import with_alignments  # imports torch
@@ -159,6 +164,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             found = with_alignments(found, self._aligners)
         for results in found:
             self.failing = self.failing or any(one.checks for one in results)
+            self.remembered += sum(bool(one.memory) for one in results)
             yield results
 
     def cells(self, result: TranslatedLine) -> InputCells:
@@ -186,6 +192,8 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         record: JsonObject = {"source": result.line.text, "hypotheses": outputs}
         if self.model.read_mode.startswith("hard"):
             record["read"] = self.model.read_mode
+        if result.memory:
+            record["memory"] = result.memory
         if result.checks:
             record["checks"] = [check._asdict() for check in result.checks]
         return record if result.translation else {**record, "error": result.note}
@@ -210,8 +218,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
     @property
     def summary(self) -> str:
-        """Return how many lines were copied because of their language; "" if there were none."""
-        return getattr(self.languages, "summary", "")
+        """Return how many lines were copied because of their language, or found in the memory."""
+        found = f"{counted(self.remembered, 'line')} from the translation memory"
+        copied = getattr(self.languages, "summary", "")
+        return "; ".join(filter(None, (copied, found if self.remembered else "")))
 
     @cached_property
     def in_torch(self) -> tuple[Translator, ...]:

@@ -104,6 +104,12 @@ class TextTraining(TrainingSource):
                 "data.links with several languages, examples that vary, or no pairs",
                 "pairs of one direction, each as it is",
             )
+        if data.lexicon and (data.corpora or data.links or not data.train):
+            raise ModelError(
+                "a lexicon with several languages, word links, or no pairs",
+                "pairs of one direction",
+                "give two files, or one TSV",
+            )
         check_joint(tokenizer)
         kinds = {tokenizer.kind, tokenizer.target_kind or tokenizer.kind}
         if train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
@@ -116,7 +122,9 @@ class TextTraining(TrainingSource):
     def fingerprints(cls, data: DataConfig) -> dict[str, str]:
         """Return a hash of training and dev files, or of the corpora."""
         if not (isinstance(data, TextData) and data.corpora):
-            return super().fingerprints(data)
+            lexicon = isinstance(data, TextData) and data.lexicon
+            own = {"lexicon": fingerprint([lexicon])} if lexicon else {}
+            return {**super().fingerprints(data), **own}
         return {name: content_of(getattr(data, name)) for name in ("corpora", "dev_corpora")}
 
     @classmethod

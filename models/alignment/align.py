@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from models.alignment.hmm import link_probabilities, smoothed, turned
+from models.alignment.chain import smoothed
 from models.alignment.links import Links, extract, mutual, symmetrise
 from models.alignment.weights import (
     ALL_HEADS,
@@ -27,12 +27,12 @@ from models.alignment.weights import (
     teacher_forced_weights,
     why_unaligned,
 )
+from models.core.annexes import find_part
 from models.core.config import MAX_BATCH_TOKENS
 from models.core.errors import ConfigurationError
 from models.core.types import Translation
 from models.core.use_config import AlignConfig
 from models.engines.translator import Translator
-from models.storage.statistical import StatisticalTables
 from models.text.languages import parse_direction
 from models.text.tokenizer import END
 from models.text.units import Units
@@ -123,7 +123,8 @@ def with_statistics(
     aligner = statistical_aligner(translator, config)
     if aligner is None:
         return found
-    tables = link_probabilities(aligner, [(one.source, one.target) for one in found])
+    hmm = find_part("aligner", "hmm")  # with which the tables were read
+    tables = hmm.link_probabilities(aligner, [(one.source, one.target) for one in found])
     share = config.statistical
     return [
         one
@@ -133,11 +134,11 @@ def with_statistics(
     ]
 
 
-def statistical_aligner(translator: Translator, config: AlignConfig) -> StatisticalTables | None:
-    """Return the statistical aligner in the direction of a model; None if it has no share.
+def statistical_aligner(translator: Translator, config: AlignConfig) -> Any:
+    """Return the StatisticalTables in the direction of a model; None if they have no share.
 
-    It links words, of the two languages that it was trained on. Raises ConfigurationError if the
-    bundle has none.
+    They link words, of the two languages that they were trained on. Raises ConfigurationError if
+    the bundle has none.
     """
     if not config.statistical or config.units != "word":
         return None
@@ -151,7 +152,7 @@ def statistical_aligner(translator: Translator, config: AlignConfig) -> Statisti
     if not config.languages:
         return aligner
     source, target = parse_direction(config.languages)
-    return {target: aligner, source: turned(aligner)}.get(translator.to)
+    return {target: aligner, source: find_part("aligner", "hmm").turned(aligner)}.get(translator.to)
 
 
 def align_translations(

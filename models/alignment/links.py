@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models.core.config import MAX_WORDS
 from models.core.errors import unknown_name
 from models.core.types import Link
 from models.core.use_config import SYMMETRISE, AlignConfig
-from models.storage.statistical import MAX_WORDS
 
 Links = frozenset[Link]
 

@@ -17,6 +17,18 @@ AnnexRow = dict[str, dict[str, str]]  # places, as module:name or module, by tab
 ANNEXES: dict[str, AnnexRow] = {
     "serve": {"command": {"serve": "attncli.commands.serve:serve"}},
     "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
+    "compare": {"command": {"models compare": "attncli.commands.compare:compare"}},
+    "importers": {
+        "importer": {
+            "hub": "models.importers.hub",
+            "files": "models.importers.base",
+            "heads": "attncli.jobs.heads",
+        }
+    },
+    "align train": {
+        "command": {"align train": "attncli.commands.train_aligner:align_train"},
+        "aligner": {"tables": "models.storage.statistical", "hmm": "models.alignment.hmm"},
+    },
     "fine-tuning": {
         "start": {
             "model": "attncli.fine_tuning.start:ModelStart",

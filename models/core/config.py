@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, get_args
 
 from models.core.settings import option
 
+MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
 BATCH_IMAGES = 32  # images computed at a time when a captioner is used
 

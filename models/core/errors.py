@@ -125,4 +125,4 @@ def unknown_name(
 
 def install_command(extra: str) -> str:
     """Return the command that installs the packages of an extra of attn, such as serve."""
-    return f"pip install '.[{extra}]' in the folder of attn"
+    return f"pip install -e '.[{extra}]' in the folder of attn"

@@ -118,6 +118,13 @@ SETTING_GROUPS = {  # fields of ModelConfig that several families read, by a nam
     ),
     "recurrence": ("encoder_layers", "cell", "bidirectional", "encoder_attention", "max_source"),
 }
+SETTINGS = {  # the setting that the names of a kind are values of, if its section has another name
+    "pooling": "model.pooling",
+    "image_encoder": "model.image.encoder",
+    "copy": "model.copy",
+    "combination": "model.combination",
+    **{part: f"model.attention.{part}" for part in ("score", "window", "normalise", "read")},
+}
 DEFAULT_SOURCE = "text"
 PACKAGES = "ATTN_PACKAGES"  # environment variable: packages that may add names, comma-separated
 

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0
 LEAST_BATCH = 8  # sentences that are not divided among threads
-MOST_BATCH = 1024  # tokens; larger batches leave the cache of the processor and take longer
+MOST_WORK = 384  # tokens x beam of a call for each thread: larger ones leave the processor's cache
+MOST_BATCH = 1024  # tokens of a batch that only scores
 MOST_POSITIONS = 8192  # of the table of positions, in tokens
 COMPUTE_TYPES = {"fp32": "float32", "int8": "int8"}
 
@@ -90,6 +91,9 @@ class CTranslate2Translator(TextTranslator):
     def in_torch(self) -> tuple[Translator, ...]:
         """Return the model in torch, with the settings of this; it is read at the first call."""
         return (self.torch().like(self),)
+
+    def _most_tokens(self, config: SearchConfig) -> int:
+        return max(1, self.workers * MOST_WORK // beam_width(config))
 
     def _opened(self, bundle: Path, precision: str) -> Any:
         """Return the engine with the model of a bundle, converted if the cache does not have it."""
@@ -182,7 +186,7 @@ class CTranslate2Translator(TextTranslator):
             no_repeat_ngram_size=config.no_repeat,
             repetition_penalty=config.repetition_penalty,
             batch_type="tokens",
-            max_batch_size=min(MOST_BATCH, longest * max(LEAST_BATCH, share)),
+            max_batch_size=longest * max(LEAST_BATCH, share),
             max_decoding_length=max(1, min(self.positions - 1, limit)),  # an end mark follows
         )
         found = []

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from models.core.config import HOP
-from models.core.errors import ConfigurationError, ModelError
+from models.core.errors import ConfigurationError, InputError, ModelError
 from models.core.types import Hypothesis, Memory
 from models.core.use_config import SearchConfig
 from models.engines.captioner import words as word_ranges
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from models.networks.bundle import Bundle
 
 PIECE = 20.0  # seconds of sound that are computed as one; longer recordings are divided
+FORGIVEN = 3  # see `surprise`
+MOSTLY = 0.5  # share of the segments of a recording that must be words that the model knows
 BATCH_PIECES = 16  # pieces computed at a time
 BATCH_SLOTS = 4096  # slots computed at a time, padding included
 
@@ -59,6 +61,7 @@ class Transcriber(TorchModel, SpeechModel):
     """A model of speech in torch, which reads pieces of recordings in batches."""
 
     spoken: tuple[str, ...] = ()  # languages that its card names
+    surprise = 0.0  # nats per token above which a segment is none of the words that it knows
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:
         super().__init__(bundle, device)
@@ -74,7 +77,8 @@ class Transcriber(TorchModel, SpeechModel):
         if threads:
             torch.set_num_threads(threads)
         found = super().read(folder, device=device)
-        found.spoken = read_about(read_settings(Path(folder))).languages
+        about = read_about(read_settings(Path(folder)))
+        found.spoken, found.knows, found.surprise = about.languages, about.knows, about.surprise
         return found
 
     @property
@@ -111,11 +115,11 @@ class Transcriber(TorchModel, SpeechModel):
         steering: of each recording, with milliseconds; its prefix is that of the first piece.
         """
 
-        def parts() -> Iterator[SoundPiece | ModelError | float]:
+        def parts() -> Iterator[SoundPiece | ModelError | tuple[str, float]]:
             for name, open_recording in recordings:
                 try:
                     seconds = yield from self.pieces(open_recording(), name)
-                    yield seconds  # its end
+                    yield name, seconds  # its end
                 except ModelError as error:
                     yield error
 
@@ -130,8 +134,27 @@ class Transcriber(TorchModel, SpeechModel):
                 if isinstance(each, SoundPiece):
                     segments.append(next(heard))
                     continue
-                yield Transcript((*segments,), each) if isinstance(each, float) else each
+                yield each if isinstance(each, ModelError) else self._known(segments, *each)
                 segments = []
+
+    def _known(
+        self, segments: list[SpokenSegment], name: str, seconds: float
+    ) -> Transcript | ModelError:
+        """Return a transcript of the segments that are probably words that the model knows.
+
+        Return an error if only a few are: a part of other speech often sounds like a word.
+        """
+        if not self.surprise or self.doubtful:
+            return Transcript((*segments,), seconds)
+        known = [each for each in segments if surprise(each.hypotheses[0]) <= self.surprise]
+        if len(known) < MOSTLY * len(segments):
+            place = f"{name}: " if name else ""
+            return InputError(
+                f"{place}probably other speech, noise or music, which this model cannot write",
+                self.knows,
+                "install a model of any speech: `attn models add openai/whisper-tiny`",
+            )
+        return Transcript((*known,), seconds, len(segments) - len(known))
 
     def languages(self, language: str = "", to: str = "") -> Self:
         """Return this model, which knows the languages that its card names."""
@@ -247,6 +270,14 @@ class Transcriber(TorchModel, SpeechModel):
             if text
         )
         return segment._replace(words=words, attention=attention if keep else None)
+
+
+def surprise(output: Hypothesis) -> float:
+    """Return -log p of an output in nats per token; FORGIVEN tokens are added without surprise.
+
+    So one doubtful word alone is no proof that the speech is other speech.
+    """
+    return -output.log_prob / (len(output.ids) + 1 + FORGIVEN)
 
 
 def word_spans(

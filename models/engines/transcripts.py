@@ -74,6 +74,7 @@ class Transcript(NamedTuple):
 
     segments: tuple[SpokenSegment, ...]
     seconds: float  # length of the recording
+    left_out: int = 0  # segments that are probably none of the words that the model knows
 
     @property
     def text(self) -> str:
@@ -100,6 +101,8 @@ class SpeechModel(TrainedModel):
 
     source = "audio"
     vad = False  # leave out what has no speech
+    knows = ""  # all that a model of few words knows; "": any speech
+    doubtful = False  # write words also for what is probably none of them
     rate: int  # samples a second that it reads
     # yields the transcript of each NamedRecording, or why there is none, in order; takes search,
     # times, attention and steering as `transcribe`

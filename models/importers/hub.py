@@ -52,7 +52,7 @@ def fetch(name: str, revision: str = "") -> Path:
         raise ConfigurationError(
             f"{name} is a name of the Hugging Face hub, whose package is missing",
             "the package huggingface_hub",
-            f"pip install '.[hub]', or copy a folder with {CARRY} here and give its path",
+            f"pip install -e '.[hub]', or copy a folder with {CARRY} here and give its path",
         ) from None
     errors: Any = import_module("huggingface_hub.errors")
     endpoint = os.environ.get("HF_ENDPOINT") or None

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from safetensors.torch import save as to_bytes
 
+from models.core.annexes import find_part
 from models.core.config import NO_COPY, ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.registry import find, source_name
@@ -44,7 +45,6 @@ from models.storage.settings import (
     to_text,
 )
 from models.storage.settings import NAME as CONFIG
-from models.storage.statistical import StatisticalTables, read_statistical, statistical_bytes
 from models.storage.weights import (
     Unfilled,
     bundle_weights,
@@ -64,7 +64,7 @@ class Bundle(NamedTuple):
     tokenizer_config: TokenizerConfig
     search: SearchConfig
     alignment: AlignConfig = AlignConfig()
-    statistical: StatisticalTables | None = None
+    statistical: Any = None  # tables of word links, of the annex that trains aligners
     prepare: PrepareConfig = PrepareConfig()
     replay: bytes = b""  # packed; see models.storage.replay
     lexicon: bytes = b""  # packed; see models.text.lexicon
@@ -141,7 +141,7 @@ def save(
         **bundle.tokenizer.files(),
         CONFIG: to_text(settings).encode(),
         **({CARD: card.encode()} if card else {}),
-        **({STATISTICAL: statistical_bytes(bundle.statistical)} if bundle.statistical else {}),
+        **(aligner_file(bundle.statistical)),
         **({REPLAY: bundle.replay} if bundle.replay else {}),
         **({LEXICON: bundle.lexicon} if bundle.lexicon else {}),
         WEIGHTS: to_bytes(tensors),
@@ -185,8 +185,21 @@ def read(folder: Path) -> Bundle:
         stored.tokenizer_config,
         search=stored.search,
         alignment=stored.alignment,
-        statistical=read_statistical(folder),
+        statistical=read_aligner(folder),
         prepare=stored.prepare,
         replay=read_part(folder, REPLAY),
         lexicon=read_lexicon_bytes(folder),
     )
+
+
+def read_aligner(folder: Path) -> Any:
+    """Return the tables of word links of a bundle; None without them, or without their annex."""
+    part = find_part("aligner", "tables")
+    return part.read_statistical(folder) if part else None
+
+
+def aligner_file(tables: Any) -> dict[str, bytes]:
+    """Return the file of the tables of word links, by its name; none without tables."""
+    if tables is None:
+        return {}
+    return {STATISTICAL: find_part("aligner", "tables").statistical_bytes(tables)}

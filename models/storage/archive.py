@@ -6,9 +6,10 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from models.core.errors import InputError, intact
@@ -115,6 +116,9 @@ class About(NamedTuple):
     languages: tuple[str, ...] = ()
     licence: str = ""
     score: str = ""  # such as BLEU 34.1 en-de (Tatoeba test)
+    sense: Mapping[str, str] = MappingProxyType({})  # by direction: lines of 100 with another sense
+    knows: str = ""  # all that a model of few words knows, such as the digits zero to nine
+    surprise: float = 0.0  # of speech: nats per token, above which it is none of these words
 
     @property
     def use(self) -> str:
@@ -125,7 +129,7 @@ class About(NamedTuple):
 
     def to_dict(self) -> dict[str, object]:
         """Return the facts that are given, for config.json."""
-        facts = {**self._asdict(), "languages": list(self.languages)}
+        facts = {**self._asdict(), "languages": list(self.languages), "sense": {**self.sense}}
         return {name: value for name, value in facts.items() if value}
 
 
@@ -143,9 +147,14 @@ def read_about(settings: Values) -> About:
     """Return the facts in a bundle's settings; languages default to those of its tokenizer."""
     given = settings.get("about", {})
     languages = given.get("languages") or settings["tokenizer"].get("languages") or ()
-    texts = {name: str(given.get(name, "")) for name in ("summary", "licence", "score")}
+    texts = {name: str(given.get(name, "")) for name in ("summary", "licence", "score", "knows")}
     listed = languages if isinstance(languages, (list, tuple)) else [languages]
-    return About(languages=tuple(map(str, listed)), **texts)
+    found = given.get("sense", {})
+    sense = (
+        {str(way): str(lines) for way, lines in found.items()} if isinstance(found, dict) else {}
+    )
+    surprise = float(given.get("surprise", 0))
+    return About(languages=tuple(map(str, listed)), sense=sense, surprise=surprise, **texts)
 
 
 def read_facts(folder: Path) -> Facts:

@@ -13,12 +13,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
+from models.core.config import MAX_WORDS
 from models.core.errors import intact
 from models.core.files import write_bytes
 from models.storage.digests import check_digests
 from models.storage.settings import STATISTICAL
 
-MAX_WORDS = 200  # per side of a sentence pair
 SIDES = ("source", "target")
 WAYS = ("forward", "reverse")
 

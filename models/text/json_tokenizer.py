@@ -29,7 +29,7 @@ class JsonProcessor:
             raise ConfigurationError(
                 "a tokenizer.json without the package that reads it",
                 "the package tokenizers",
-                "pip install '.[hub]'",
+                "pip install -e '.[hub]'",
             ) from None
         try:
             self._tokenizer = library.Tokenizer.from_str(model.decode())

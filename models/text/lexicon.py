@@ -185,10 +185,10 @@ class Lexicon:
             end = words[number + used - 1].end()
             form = text[start:end]
             same = entries.get(form.lower(), ())
-            exact = [each for each in same if each.form == form]
-            for each in (*exact, *same):
-                if each.candidates and each.rarity < most:
-                    return FoundForm(start, end, each.candidates, exact=True), used
+            # a form with another case is another word: a common "la" is no rare "La"
+            exact = [each for each in same if each.form == form] or same
+            if exact and exact[0].candidates and max(each.rarity for each in exact) < most:
+                return FoundForm(start, end, exact[0].candidates, exact=True), used
             if used == 1 and not same:
                 parts = self._compound(direction, form.lower())
                 return (FoundForm(start, end, (parts,), exact=False) if parts else None), 1

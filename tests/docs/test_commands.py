@@ -48,6 +48,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^attn models compare soft .*--images", f"--seeds 1 {NETWORK} {SMALL}"),
     (r"^attn models compare .*--audio", f"--seeds 1 -p listen-attend-spell-nano {SMALL}"),
     (r"^attn models compare ", "--help"),
+    (r"^attn transcribe memo", "-s transcribe.doubtful=true"),  # it has tones
     (r"^attn serve", "--help"),  # tests/attncli/serve runs them
     (r"^python ", "--help"),
 )

@@ -19,7 +19,7 @@ from models.networks.bundle import Bundle, build, save, sizes_of
 from models.storage.installed import BOX
 from models.text.tokenizer import Tokenizer
 from tests.attncli.labels import write_toy
-from tests.docs.pages import MISSING
+from tests.docs.pages import MISSING, ROOT
 from tests.fixtures.small import FILES
 from tests.models.small import small_config
 
@@ -99,6 +99,8 @@ def write_images(folder: Path) -> None:
     from PIL import Image
 
     shutil.copytree(FILES / "images", folder / "photos")
+    (folder / "docs/gallery").mkdir(parents=True)
+    shutil.copy(ROOT / "docs/gallery/scene.png", folder / "docs/gallery")
     first = sorted((folder / "photos").iterdir())[0]
     for path in (folder / "photo.jpg", folder / "photos" / "a.jpg"):
         Image.open(first).convert("RGB").save(path)

@@ -39,4 +39,5 @@ def test_a_missing_package_is_one_line(
     (tmp_path / "in").write_text("A dog.\n")
     words = [str(tmp_path / "in"), str(tmp_path / "out")]
     assert app.run(["bulk", *words, "--", "translate", "-m", str(tiny_bundle)]) == 1
-    assert "pip install '.[ray]'" in capsys.readouterr().err
+    assert "pip install -e '.[ray]'" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -102,6 +102,26 @@ def test_a_glossary_is_a_text_a_list_or_an_object(url: str) -> None:
     assert "Zustellung" in httpx.get(document["translatedFileUrl"]).text
 
 
+def test_a_memory_gives_its_lines_as_they_are(url: str) -> None:
+    given: dict[str, Any] = {
+        "q": ["The box has 45 screws.", "A dog."],
+        "source": "en",
+        "target": "de",
+    }
+    forms: tuple[Any, ...] = (
+        "The box has 12 screws.\tDie Kiste hat 12 Schrauben!\n",
+        {"The box has 12 screws.": "Die Kiste hat 12 Schrauben!", "a": "b", "A": "c"},
+    )
+    for form in forms:
+        answer = post(url, **given, memory=form).json()
+        assert answer["translatedText"][0] == "Die Kiste hat 45 Schrauben!"
+        assert answer["memory"] == ["numbers", ""]
+        assert answer["translatedText"][1:] == post(url, **given).json()["translatedText"][1:]
+    assert "memory" not in post(url, **given).json()
+    document = uploaded(url, "a.md", b"The box has 12 screws.", target="de", memory=forms[0]).json()
+    assert httpx.get(document["translatedFileUrl"]).text == "Die Kiste hat 12 Schrauben!"
+
+
 def test_alternatives(url: str) -> None:
     one = post(url, q=TEXTS[0], source="en", target="de", alternatives=3).json()
     assert len(one["alternatives"]) == 3 and one["translatedText"] not in one["alternatives"]

@@ -40,7 +40,7 @@ def test_help_lists_every_command_and_ends_with_an_example() -> None:
         assert line.split(None, len(name.split()))[-1] in app.summary(name)
     also = " ".join(shown.partition("Also:")[2].split())
     assert all(name in also for name in app.COMMANDS if name not in listed)
-    assert shown.rstrip().splitlines()[-1].strip().endswith("attn translate -m runs/demo")
+    assert shown.rstrip().splitlines()[-1].strip().endswith("attn translate --to de")
 
 
 def test_help_takes_less_than_a_fifth_of_a_second() -> None:

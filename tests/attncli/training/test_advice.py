@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from attncli.commands.train_advice import start_advice
 from attncli.training import fit
+from attncli.training.command_line import settings
 from attncli.training.interfaces import Ended, FinalModel
 from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
@@ -66,3 +70,27 @@ def test_exhausted_memory_is_enough_with_more_shards_or_smaller_batches(
     assert said.splitlines()[-1].startswith("try: ")
     done = shell.run(said.splitlines()[-1].removeprefix("try: "))  # "echo ... | attn translate"
     assert done.status == 0 and done.out.count("\n") == 1
+
+
+def test_few_pairs_of_a_language_that_a_model_knows_are_said_to_start_from_it(
+    tmp_path: Path, attn: Attn
+) -> None:
+    pairs = {"The dog is old.": "Der Hund ist alt.", "I see a house.": "Ich sehe ein Haus."}
+    table = tmp_path / "mine.tsv"
+
+    def advice(rows: Mapping[str, str]) -> str:
+        lines = (f"{source}\t{target}\n" for source, target in rows.items())
+        table.write_text("".join(lines) * 9, "utf-8")
+        config = settings([table], [], None)
+        assert start_advice(replace(config, start_from="everyday"), ["a"]) == ""
+        return start_advice(config, ["mine.tsv", "-o", "a b"])
+
+    found = advice(pairs)
+    more = "--start-from everyday --from en --to de"
+    assert found.endswith(f"attn train mine.tsv -o 'a b' {more}")
+    own = ("--dry-run", *more.split(), "-o", tmp_path / "run")
+    attn("train", table, *own)
+    backwards = advice({target: source for source, target in pairs.items()})
+    assert backwards.endswith("--from de --to en")
+    assert advice({"dog": "D AO G", "water": "W AO T ER"}) == ""
+    assert advice({text: text for text in pairs}) == ""

@@ -17,7 +17,7 @@ import torch
 from attncli.data import tokens
 from attncli.data.examples import Side, Table, epoch_plan
 from attncli.data.tokens import read_pairs, write_pairs
-from attncli.training.fitting import UPDATES, measured, new_weights
+from attncli.training.fitting import UPDATES, measured, new_weights, short_warm_up
 from attncli.training.prepared import sampled_lines, size_for
 from attncli.training.settings.config import TrainConfig
 from attncli.training.sources import fit_limits
@@ -174,7 +174,24 @@ def test_little_data_get_enough_updates_and_a_rate_that_falls_to_0(pairs: int) -
     batches = math.ceil(found.positions / train["batch_tokens"])
     assert UPDATES <= train["epochs"] * batches < UPDATES + batches
     assert train["warmup"] < UPDATES / 2 and train["schedule"] == "linear"
-    assert new_weights(found, usual, ("train.steps",)) == {}
+    limited = new_weights(found, usual, ("train.steps",))["train"]
+    assert limited == {"schedule": "linear", "evaluate_every": 100, "epochs": 0}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_warm_up_is_a_tenth_of_a_limited_run_unless_it_is_set(seed: int) -> None:
+    rng = random.Random(seed)
+    steps, pairs, epochs = rng.randint(1, 3000), rng.randint(10, 3000), rng.randint(1, 9)
+    texts = [("a b c", "d e f")] * pairs
+    usual = TrainConfig(warmup=rng.randint(1, 400), batch_tokens=256, steps=steps)
+    found = short_warm_up(usual, {"train.steps"}, texts)
+    assert found.warmup == min(usual.warmup, math.ceil(steps / 10))
+    assert short_warm_up(usual, {"train.steps", "train.warmup"}, texts) == usual
+    assert short_warm_up(usual, {"train.lr"}, texts) == usual
+    by_epochs = replace(usual, steps=0, epochs=epochs)
+    updates = epochs * measured(texts).positions / 256
+    found = short_warm_up(by_epochs, {"train.epochs"}, texts)
+    assert found.warmup == min(usual.warmup, math.ceil(updates / 10))
 
 
 def test_single_words_are_read_in_letters_and_few_outputs_are_words() -> None:

@@ -13,22 +13,11 @@ from attncli.data.alignments import PairLinks
 from attncli.data.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from models.alignment import diagonal
-from models.alignment.hmm import (
-    HMM,
-    MODEL1,
-    NULL,
-    JointHmm,
-    forward_backward,
-    link_probabilities,
-    smoothed,
-    steps_of,
-    trained,
-    turned,
-    widths,
-)
+from models.alignment.chain import NULL, forward_backward, smoothed, steps_of, widths
+from models.alignment.hmm import HMM, MODEL1, JointHmm, link_probabilities, trained, turned
 from models.alignment.weights import UnitWeights
+from models.core.config import MAX_WORDS
 from models.storage.statistical import (
-    MAX_WORDS,
     StatisticalTables,
     as_tensor,
     as_words,

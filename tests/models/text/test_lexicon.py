@@ -130,3 +130,10 @@ def test_damaged_files_raise_one_kind_of_error() -> None:
         except ValueError:
             failed += 1
     assert failed > 100
+
+
+def test_another_case_of_a_common_word_is_no_rare_word() -> None:
+    rows = [row("La", "la note"), row("la", rarity=9, direction="de-en"), row("Da", "there")]
+    lexicon = Lexicon(pack(rows, 5))
+    assert lexicon.read("la", "de-en") == "la"
+    assert shown(lexicon.read("da", "de-en")) == "< there>"

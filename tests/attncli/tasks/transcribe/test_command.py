@@ -16,7 +16,7 @@ import torch
 
 import attncli
 from models import load_transcriber
-from models.engines.transcriber import Transcriber, word_spans
+from models.engines.transcriber import MOSTLY, Transcriber, surprise, word_spans
 from models.signals.recordings import SampleArray, read_sound
 from tests.attncli.command_line import Attn
 
@@ -127,6 +127,34 @@ def test_what_cannot_be_transcribed_is_one_line(speech_model: Path, wavs: Path) 
     for message, call in calls.items():
         with pytest.raises(attncli.ModelError, match=message):
             call()
+
+
+def test_a_model_of_few_words_leaves_out_what_is_none_of_them(speech_model: Path) -> None:
+    transcriber, sound = Transcriber.read(speech_model), torch.randn(8000 * 90)
+    transcriber.search = replace(transcriber.search, split_above=60)
+    every = transcriber.transcribe(sound, rate=8000)
+    levels = sorted(surprise(each.hypotheses[0]) for each in every.segments)
+    transcriber.knows = "tones"
+    for known in range(len(levels)):
+        transcriber.surprise = levels[known]
+        if known + 1 < MOSTLY * len(levels):
+            with pytest.raises(attncli.ModelError, match="noise or music.*expected tones"):
+                transcriber.transcribe(sound, rate=8000)
+            continue
+        found = transcriber.transcribe(sound, rate=8000)
+        assert {*found.segments} <= {*every.segments} and found.left_out == len(levels) - known - 1
+    assert found == every
+    transcriber.surprise, transcriber.doubtful = levels[0] / 2, True
+    assert transcriber.transcribe(sound, rate=8000) == every
+
+
+def test_the_model_in_the_box_writes_no_digits_for_noise(attn: Attn, tmp_path: Path) -> None:
+    noise = np.random.default_rng(4).standard_normal(8000 * 3) / 10
+    soundfile.write(tmp_path / "noise.wav", noise, 8000)
+    out, err = attn("transcribe", tmp_path / "noise.wav", status=1)
+    assert not out and err.count("\n") == 1 and "attn models add openai/whisper" in err
+    doubtful = ("-s", "transcribe.doubtful=true")
+    assert attn("transcribe", tmp_path / "noise.wav", *doubtful).out.strip()
 
 
 def test_pieces_are_no_longer_than_the_sounds_of_the_training(speech_model: Path) -> None:

@@ -49,6 +49,10 @@ def test_commands_and_python_agree_alone_and_in_a_batch(attn: Attn) -> None:
     together = [one.text for one in model.translate(texts, to="de", source="en")]
     assert together == [model.translate(text, to="de", source="en").text for text in texts]
     assert together == [line for line in lines(attn, "formal", "de") if line]
+    option = ("--address", "formal", "--to", "de", "--from", "en")
+    assert attn("translate", *option, *texts).out.splitlines() == together
+    found = plain.translate(texts, to="de", source="en", address="formal")
+    assert [one.text for one in found] == together
     assert together != [one.text for one in plain.translate(texts, to="de", source="en")]
 
 
