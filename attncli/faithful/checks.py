@@ -27,6 +27,8 @@ LONGEST_IN_WORDS = 7  # digits of it, where the words are known
 THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")  # the space between them
 HALF_DAY = 12  # hours between both ways to count those of a day
 CLOCK = re.compile(r"(?<!\d)(\d{1,2})\s?(?:[:.h]|h(?:eures?)?\s)\s?([0-5]\d)(?!\d)")
+BETWEEN_MARKS = re.compile("[\ue000-\uf8ff][^\ue000-\uf8ff]+(?=([\ue000-\uf8ff]))")
+CLOSERS = ("](", "]]", ">", "\\fR", "\\fP")  # parts that end a text
 SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
 NAMES = {
     "digits": "other numbers",
@@ -100,11 +102,14 @@ def check_marked(
     checks = []
     if Counter(wanted) != Counter(found):
         lost, new = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
-        raws = dict.fromkeys(restore(one, parts, source=True) for one in lost or new)
+        known = (one for one in lost or new if ord(one) - FIRST < len(parts))
+        raws = dict.fromkeys(restore(one, parts, source=True) for one in known) or ("a part",)
         told = f"{', '.join(raws)} is {'missing' if lost else 'repeated'}"
         checks.append(Check("parts", told))
     elif _in_order(wanted, parts) != _in_order(found, parts):
         checks.append(Check("parts", "another order of placeholders without numbers"))
+    elif raw := _emptied(source, output, parts):
+        checks.append(Check("parts", f"{raw} has no text"))
     if difference := changed_signs(source, output):
         checks.append(Check("signs", difference))
     checks += check_plain(source, output, languages, cut=cut)
@@ -216,6 +221,17 @@ def changed_signs(source: str, output: str) -> str:
     new = Counter({one: count for one, count in (found - wanted).items() if is_sign(one)})
     lost = wanted - found
     return _told(lost, new) if lost or new else ""
+
+
+def _emptied(source: str, output: str, parts: Sequence[Part]) -> str:
+    """Return the end of a link, or of other text in a pair of parts, that an output left empty."""
+    for found in BETWEEN_MARKS.finditer(source):
+        pair = found[0] + found[1]
+        end = parts[ord(pair[-1]) - FIRST].raw if ord(pair[-1]) - FIRST < len(parts) else ""
+        empty = re.search(rf"{pair[0]}\W*{pair[-1]}", output)
+        if end.startswith(CLOSERS) and has_word(pair[1:-1]) and empty:
+            return end
+    return ""
 
 
 def _in_order(marks: Sequence[str], parts: Sequence[Part]) -> list[str]:

@@ -31,7 +31,7 @@ MOST_OWN = 1000  # characters of the private area in a line; the marks of parts 
 OPAQUE_TAG = re.compile(r"<x\d+/>")  # of a document, for what is not translated
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
-OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
+OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub|rt|rp")
 NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 
 
@@ -138,10 +138,12 @@ def parse(
     line: str,
     unknown: Callable[[str], str] = lambda text: "",
     languages: tuple[str, str] = ("", ""),
+    *,
+    dollars: bool = False,
 ) -> TaggedLine:
     """Remove the tags from a line, and put marks in place of its protected parts.
 
-    unknown: see `attncli.faithful.protect.protect`.
+    unknown, dollars: see `attncli.faithful.protect.protect`.
     """
     segments = list(scan(line))
     escaped = any(part.kind == "text" and part.raw != part.text for part in segments)
@@ -164,7 +166,9 @@ def parse(
             else:
                 text += part.text or part.raw
         if not has_marks:
-            text, parts = protect(text, unknown, languages, more=parts, escaped=escaped)
+            text, parts = protect(
+                text, unknown, languages, more=parts, escaped=escaped, dollars=dollars
+            )
         found.append(Segment("text", text, text))
     text, tags = _taken_out(found)
     return TaggedLine(line, text, tags, escaped, parts)

@@ -24,6 +24,7 @@ from attncli.documents.document import (
     TEXT,
     Document,
     DocumentOptions,
+    check_lines,
     format_inside,
     format_of,
     hint,
@@ -162,6 +163,8 @@ def _read(given: Parameters, format: str, name: str) -> tuple[Document, list[Lin
     to, source = given.text("target"), given.text("source")
     options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)), to, source)
     try:
+        if format == TEXT:
+            check_lines(Path(name))
         document = jobs.opened(given.files["file"], format, options)
         return document, jobs.lines_of(document)
     except ModelError as error:

@@ -29,6 +29,7 @@ from attncli.documents.document import (
     Kept,
     Texts,
     check_language,
+    check_lines,
     format_inside,
     format_of,
     hint,
@@ -38,6 +39,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import read_lines
 from attncli.faithful.checks import lacks_parts
+from attncli.faithful.protect import has_dollar_names
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.terminal.messages import Messages
 from attncli.translate.engine import InputSettings
@@ -104,6 +106,8 @@ def document_choice(
         name = format_inside(path, path.read_bytes())
     if path and not settings.format and (advice := hint(path)):
         raise InputError(f"cannot read {path}", hint=advice)
+    if path and not settings.format and name == TEXT and path.is_file():
+        check_lines(path)
     for where, given, wanted in (
         ("--column", columns, "csv"),
         ("--field", fields, FIELDED),
@@ -272,11 +276,11 @@ def lines_of(document: Document) -> list[Line]:
     JSON and other formats with escapes can have half a character of UTF-16: such a text is faulty.
     """
     number_of = line_numbers(document.content)
-    return [
-        text_line(number_of(segment.start), text)
-        for segment in document.segments
-        for text in segment.texts
-    ]
+    texts = ((one.start, text) for one in document.segments for text in one.texts)
+    lines = [text_line(number_of(start), text) for start, text in texts]
+    if any("$1" in line.text and has_dollar_names(line.text) for line in lines):
+        lines = [line._replace(dollars=True) for line in lines]
+    return lines
 
 
 def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:

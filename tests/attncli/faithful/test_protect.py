@@ -329,6 +329,18 @@ def test_marks_are_compared_one_by_one(source: str, output: str, found: str) -> 
     )
 
 
+def test_a_link_without_text_fails_the_check() -> None:
+    text, parts = protect("see [it](a.html) and [[b|so]].")
+    for output, names in (
+        ("sieh \ue000es\ue001 und \ue002so\ue003.", []),
+        ("sieh es \ue000 \ue001 und \ue002so\ue003.", ["](a.html) has no text"]),
+        ("sieh \ue000es\ue001 und so \ue002\ue003.", ["]] has no text"]),
+    ):
+        assert [one.found for one in check_marked(text, output, parts)] == names
+    [found] = check_marked(text, text + "\ue00d", parts)
+    assert found.found == "a part is repeated"
+
+
 def test_a_text_passes_the_check_of_its_own_translation_by_copying() -> None:
     random = Random(4)
     for _ in range(300):
