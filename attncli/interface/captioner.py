@@ -23,7 +23,7 @@ from models.engines.captioner import Captioner as ImageModel
 from models.search.prefix import Steering
 from models.signals.images import open_image, size_of, to_square
 
-Look = str | tuple[float, float, float, float]  # a frame of an image
+GivenFrame = str | tuple[float, float, float, float]  # a frame of an image
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class Captioner(ImageModel):
         search: SearchConfig | None = ...,
         attention: bool = ...,
         prefix: str = ...,
-        look: Look | Sequence[Look] = ...,
+        look: GivenFrame | Sequence[GivenFrame] = ...,
     ) -> ImageCaption: ...
 
     @overload
@@ -80,7 +80,7 @@ class Captioner(ImageModel):
         search: SearchConfig | None = ...,
         attention: bool = ...,
         prefix: str = ...,
-        look: Look | Sequence[Look] = ...,
+        look: GivenFrame | Sequence[GivenFrame] = ...,
     ) -> list[ImageCaption]: ...
 
     def caption(
@@ -90,7 +90,7 @@ class Captioner(ImageModel):
         search: SearchConfig | None = None,
         attention: bool = True,
         prefix: str = "",
-        look: Look | Sequence[Look] = (),
+        look: GivenFrame | Sequence[GivenFrame] = (),
     ) -> ImageCaption | list[ImageCaption]:
         """Caption an image, or many: one in, one out; a list in, a list out.
 
@@ -145,7 +145,7 @@ class Captioner(ImageModel):
         return _from_array(image)
 
 
-def looks_of(look: Look | Sequence[Look]) -> tuple[str, ...]:
+def looks_of(look: GivenFrame | Sequence[GivenFrame]) -> tuple[str, ...]:
     """Return one frame or several as texts."""
     is_one = isinstance(look, str) or (len(look) == 4 and not isinstance(look[0], (str, tuple)))
     frames: Sequence[Any] = [look] if is_one else look

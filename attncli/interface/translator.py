@@ -36,12 +36,23 @@ from models.text.languages import Glossary, Term
 # a dictionary, pairs, or a path
 GivenPairs: TypeAlias = Mapping[str, str] | Iterable[Sequence[str]] | str | Path | None
 ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
-Look = str | int  # words of a text, by themselves or by number
+GivenLook = str | int  # words of a text, by themselves or by number
 
 
-def looks_of(look: Look | Sequence[Look]) -> tuple[str, ...]:
+def looks_of(look: GivenLook | Sequence[GivenLook]) -> tuple[str, ...]:
     """Return one look or several as texts."""
     return tuple(map(str, [look] if isinstance(look, (str, int)) else look))
+
+
+def lines_of(
+    texts: Sequence[str], prefix: str | Sequence[str], looks: tuple[str, ...]
+) -> list[Line]:
+    """Return texts as lines that are steered. prefix: of all, or one for each."""
+    prefixes = [prefix] * len(texts) if isinstance(prefix, str) else [*prefix]
+    if len(prefixes) != len(texts):
+        raise InputError(f"{len(prefixes)} prefixes for {len(texts)} texts", "one for each")
+    pairs = enumerate(zip(texts, prefixes, strict=True), 1)
+    return [Line(number, text, prefix=own, looks=looks) for number, (text, own) in pairs]
 
 
 class DrawnPair:
@@ -126,7 +137,7 @@ class Translator(TextModel):
         search: SearchConfig | None = ...,
         verbatim: bool = ...,
         prefix: str | Sequence[str] = ...,
-        look: Look | Sequence[Look] = ...,
+        look: GivenLook | Sequence[GivenLook] = ...,
         address: str = ...,
         glossary: GivenPairs = ...,
         memory: GivenPairs = ...,
@@ -142,7 +153,7 @@ class Translator(TextModel):
         search: SearchConfig | None = ...,
         verbatim: bool = ...,
         prefix: str | Sequence[str] = ...,
-        look: Look | Sequence[Look] = ...,
+        look: GivenLook | Sequence[GivenLook] = ...,
         address: str = ...,
         glossary: GivenPairs = ...,
         memory: GivenPairs = ...,
@@ -157,7 +168,7 @@ class Translator(TextModel):
         search: SearchConfig | None = None,
         verbatim: bool = False,
         prefix: str | Sequence[str] = "",
-        look: Look | Sequence[Look] = (),
+        look: GivenLook | Sequence[GivenLook] = (),
         address: str = "",
         glossary: GivenPairs = None,
         memory: GivenPairs = None,
@@ -188,14 +199,7 @@ class Translator(TextModel):
         start, target = directions[0] if directions else ("", "")
         known = pairs_of(memory, lambda path: read_memory(path, start, target))
         options = TranslateOptions(verbatim=verbatim, memory=known)
-        prefixes = [prefix] * len(found) if isinstance(prefix, str) else [*prefix]
-        if len(prefixes) != len(found):
-            raise InputError(f"{len(prefixes)} prefixes for {len(found)} texts", "one for each")
-        looks = looks_of(look)
-        lines = [
-            Line(number, text, prefix=own, looks=looks)
-            for number, (text, own) in enumerate(zip(found, prefixes, strict=True), 1)
-        ]
+        lines = lines_of(found, prefix, looks_of(look))
         results = model._translated_lines(lines, directions, options)
         return results[0] if isinstance(texts, str) else results
 
@@ -207,7 +211,7 @@ class Translator(TextModel):
         *,
         to: str = "",
         source: str = "",
-        look: Look | Sequence[Look] = (),
+        look: GivenLook | Sequence[GivenLook] = (),
     ) -> list[Alternative]:
         """Return the words that the translation of a text can go on with, with probabilities.
 
