@@ -182,26 +182,32 @@ class Translator(TextModel):
         to the model as they are. address: formal or informal. glossary: terms that outputs must
         contain, as a dictionary, pairs, or the path of a table. memory: texts whose translations
         come back as given, also where only numbers differ; as glossary, or the path of a TMX file.
-        prefix: text that the output begins with, or one for each text; a space behind it ends its
-        last word. look: words that alone may be attended to, such as "dog", 3 or "2-4@1-3" (for
-        words 1 to 3 of the output), or several of these. Raises ModelError for a direction that
-        the model does not have, and for what cannot be steered.
+        prefix: begin of the output, or one for each text; a space ends its last word. look: words
+        that alone may be attended to: "dog", 3 or "2-4@1-3" (for words 1 to 3 of the output), or
+        several. Raises ModelError for a direction that the model has not, and wrong steering.
         """
         check_search(search)
         for languages in (to, source):
             as_list(languages, "language")
         found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
+        model = self._changed(search, address, glossary)
+        start, target = directions[0] if directions else ("", "")
+        known = pairs_of(memory, lambda path: read_memory(path, start, target))
+        lines = lines_of(found, prefix, looks_of(look))
+        options = TranslateOptions(verbatim=verbatim, memory=known)
+        results = model._translated_lines(lines, directions, options)
+        return results[0] if isinstance(texts, str) else results
+
+    def _changed(
+        self, search: SearchConfig | None, address: str, glossary: GivenPairs
+    ) -> Translator:
+        """Return this model with other settings of the search, an address and a glossary."""
         model = self.with_search(search) if search else self
         model = model.with_address(address) if address else model
         if terms := pairs_of(glossary, lambda path: read_glossary(path).terms):
             model = model.with_glossary(Glossary(tuple(Term(*term) for term in terms)))
-        start, target = directions[0] if directions else ("", "")
-        known = pairs_of(memory, lambda path: read_memory(path, start, target))
-        options = TranslateOptions(verbatim=verbatim, memory=known)
-        lines = lines_of(found, prefix, looks_of(look))
-        results = model._translated_lines(lines, directions, options)
-        return results[0] if isinstance(texts, str) else results
+        return model
 
     def alternatives(
         self,
