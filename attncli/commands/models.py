@@ -20,7 +20,7 @@ from attncli.options.settings import SetOption
 from attncli.options.shared import Json
 from attncli.render.rows import columns, size, wrapped
 from attncli.terminal import console
-from attncli.terminal.messages import current_screen
+from attncli.terminal.messages import current_screen, printable
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.core.errors import ModelError
@@ -194,7 +194,8 @@ def _model(shown: Shown) -> str:
     about = [shown.title, *shown.facts, f"{shown.parameters:,} parameters with {tokens}"]
     about += ["", *shown.card.splitlines()] if shown.card else []
     about += ["", *_about(shown.family)]
-    return "".join(f"# {line}".rstrip() + "\n" for line in about) + f"\n{shown.settings}\n"
+    comments = "".join(f"# {printable(line)}".rstrip() + "\n" for line in about)
+    return comments + f"\n{shown.settings}\n"
 
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]

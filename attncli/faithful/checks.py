@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attncli.faithful.number_words import numbers_in_words
-from attncli.faithful.numbers import HALF_DAYS, digits_of, on_24_hours
+from attncli.faithful.numbers import HALF_DAYS, digits_of, on_24_hours, roman_numerals
 from attncli.faithful.parse import branches, count, scan
 from attncli.faithful.protect import FIRST, MARK, SOFT, Part, is_sign, protect, restore
 from attncli.faithful.spans import UNSPACED, has_word
@@ -113,8 +113,9 @@ def check_marked(
     if difference := changed_signs(source, output):
         checks.append(Check("signs", difference))
     checks += check_plain(source, output, languages, cut=cut)
-    if (times := lost_half_days(source, output)) and not any(one[0] == "digits" for one in checks):
-        checks.append(Check("digits", _told(Counter(times), Counter())))
+    more = [*lost_half_days(source, output), *lost_numerals(source, output, languages[1])]
+    if more and not any(one.name == "digits" for one in checks):
+        checks.append(Check("digits", _told(Counter(more), Counter())))
     return tuple(checks)
 
 
@@ -197,7 +198,8 @@ def _not_in_words(
     hours = {number % HALF_DAY for word in words for number in (word, word - 1)}  # half past one
     clocks = (time for time in CLOCK.findall(text) if int(time[0]) % HALF_DAY in hours)
     times = {str(int(one)) for time in clocks for one in time}
-    known = times.union(map(str, words))
+    romans = (value for _, value in roman_numerals(other))
+    known = times.union(map(str, words), map(str, romans))
     return Counter({one: count for one, count in numbers.items() if one not in known})
 
 
@@ -208,6 +210,18 @@ def lost_half_days(source: str, output: str) -> list[str]:
         return []
     times = HALF_DAYS.finditer(source)
     return [one[0] for one in times if on_24_hours(one[0]).partition(":")[0] not in found]
+
+
+def lost_numerals(source: str, output: str, language: str) -> list[str]:
+    """Return the Roman numerals that an output has neither as such nor in digits or in words."""
+    found = {value for _, value in roman_numerals(output)}.union(map(int, _short(output)))
+    lost = [(one, value) for one, value in roman_numerals(source) if value not in found]
+    words = numbers_in_words(output, language, ()) if lost else None
+    return [one for one, value in lost if words is not None and value not in words]
+
+
+def _short(text: str) -> list[str]:
+    return [number for number in digits_of(text) if len(number) < 3]
 
 
 def changed_signs(source: str, output: str) -> str:

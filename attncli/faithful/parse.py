@@ -261,6 +261,7 @@ WIKI_LIMIT = re.compile(r"\|(?:\d+=)?")
 END, WIKI_END = re.compile(r"\s*\}"), re.compile(r"\}\}")
 BRACE = re.compile(r"[{}|](?![^\[\]]{0,200}\]\])")  # outside of [[links|of wikis]]
 MOST = 16  # branches of a text; several messages in it multiply them
+DEEPEST = 16  # messages inside each other
 
 
 def branches(text: str) -> list[str]:
@@ -276,10 +277,12 @@ def branches(text: str) -> list[str]:
     return found if len(found) // 2 - 1 <= MOST else []
 
 
-def _divided(text: str) -> list[str]:
+def _divided(text: str, level: int = 0) -> list[str]:
     head = HEAD.search(text)
     if not head:
         return [text]
+    if level > DEEPEST:
+        return []
     before, at = text[: head.start()], head.end()
     is_choice, spans = bool(head[1] or head[2]), []
     limit = WIKI_LIMIT if head[2] else LIMIT if is_choice else BRANCH
@@ -299,7 +302,7 @@ def _divided(text: str) -> list[str]:
         return []
     found, syntax = [""], head[0]
     for start, inner, end in spans:
-        each = _divided(before + text[inner:end] + text[last.end() :])
+        each = _divided(before + text[inner:end] + text[last.end() :], level + 1)
         if not each or len(found) + len(each) > 4 * MOST:
             return []
         found += [syntax + text[start:inner], *each]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from attncli.faithful.kinds import EMOJI, KINDS
-from attncli.faithful.numbers import HALF_DAYS, in_style, localised
+from attncli.faithful.numbers import HALF_DAYS, ROMAN, in_style, localised
 from models.text.tokenizer import RESERVED
 
 FIRST = RESERVED  # the first mark
@@ -31,7 +31,7 @@ QUICK = re.compile(
     r"|XXX|BIC|localhost|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
 )
 AMOUNTS = re.compile(  # what a model may lose: times, numbers with their signs, signs
-    rf"{HALF_DAYS.pattern}|(?:[€£¥₹$]\s?)?(?:(?<![\w)])[-−])?\d+(?:[.,]\d+)*(?:\s?[%€£¥₹$])?"
+    rf"{HALF_DAYS.pattern}|{ROMAN}|(?:[€£¥₹$]\s?)?(?:(?<![\w)])[-−])?\d+(?:[.,]\d+)*(?:\s?[%€£¥₹$])?"
     r"|[%&€£¥₹$\[\]{}]"
 )
 DOLLAR = re.compile(r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -13,15 +12,16 @@ from torch import Tensor
 
 from attncli.caption.images import SIDE, steering_of
 from attncli.interface.results import RankedOutputs, check_search, framed
+from attncli.render.image_attention import SIDE as SHOWN
 from attncli.render.image_attention import html_page, maps_as_text
-from attncli.render.image_maps import attention_maps
+from attncli.render.image_maps import attention_maps, fitting
 from attncli.terminal.messages import current_screen
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
 from models.engines.captioner import Caption, ImageAttention, ImageInput
 from models.engines.captioner import Captioner as ImageModel
 from models.search.prefix import Steering
-from models.signals.images import open_image, size_of, to_square
+from models.signals.images import in_shape, open_image, size_of
 
 GivenFrame = str | tuple[float, float, float, float]  # a frame of an image
 
@@ -33,10 +33,15 @@ if TYPE_CHECKING:
     GivenImage: TypeAlias = str | Path | bytes | Image.Image | NDArray[Any] | Tensor
 
 
+BELOW = 205  # pixels of what is below an image in a notebook
+
+
 class ImageCaption(RankedOutputs, Caption):
     """The captions of an image, best first, and the map of each word of the best."""
 
-    image: Image.Image | None  # the square that the model read, unless pixels were given
+    image: (
+        Image.Image | None
+    )  # what the model read of it, in its own shape; None: pixels were given
 
     @property
     def alignment(self) -> ImageAttention | None:
@@ -50,7 +55,8 @@ class ImageCaption(RankedOutputs, Caption):
 
     def _repr_html_(self) -> str:
         """Return the image whose caption shows the map of the word pointed at, for a notebook."""
-        return framed(html_page(self._maps()), 580)
+        maps = self._maps()
+        return framed(html_page(maps), fitting(maps.image, SHOWN)[1] + BELOW)
 
     def _maps(self) -> AttentionMaps:
         if self.attention is None or self.image is None:
@@ -116,10 +122,8 @@ class Captioner(ImageModel):
 
     def _result(self, caption: Caption, image: ImageInput) -> ImageCaption:
         result = ImageCaption._make(caption)
-        config = self.config.image
-        larger = dataclasses.replace(config, size=max(config.size, SIDE))
         shown = caption.attention is not None and isinstance(image, Image.Image)
-        result.image = to_square(image, larger) if shown else None  # type: ignore[arg-type]
+        result.image = in_shape(image, self.config.image, SIDE) if shown else None  # type: ignore[arg-type]
         return result
 
     def _opened(self, image: Any) -> ImageInput:

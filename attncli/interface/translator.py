@@ -35,7 +35,7 @@ from models.text.languages import Glossary, Term
 
 # a dictionary, pairs, or a path
 GivenPairs: TypeAlias = Mapping[str, str] | Iterable[Sequence[str]] | str | Path | None
-ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
+ROW, HEAD = 33, 305  # pixels of a row of a heat map, and of what is above it
 GivenLook = str | int  # words of a text, by themselves or by number
 
 

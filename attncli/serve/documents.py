@@ -176,9 +176,10 @@ async def _answer(call: Call, upload: Upload, outcomes: list[TranslatedLine]) ->
     document, read = upload.document, call.service.read
     content = await read(lambda: jobs.written(document, outcomes))
     notes = await read(lambda: [*jobs.notes(document, outcomes)])
+    left = await read(lambda: [*jobs.left(document, outcomes, quoted=True)])
     token = FILES.add(content, upload.name)
     url = f"{call.request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
-    return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
+    return {"translatedFileUrl": url, "name": upload.name, "notes": notes, "left": left}
 
 
 async def translated_html(

@@ -310,6 +310,9 @@ def directions_in(
     return found
 
 
+SHOWN = 10  # directions of a corpus that a line names
+
+
 def described(directions: Sequence[Direction], replay: float, temperature: float) -> str:
     """Return the directions with their numbers of pairs and their shares of an epoch.
 
@@ -320,6 +323,8 @@ def described(directions: Sequence[Direction], replay: float, temperature: float
         f"{direction.name} {counted(direction.pairs, 'pair')} ({100 * part:.0f} %)"
         for direction, part in zip(directions, parts, strict=True)
     ]
+    if len(named) > SHOWN:
+        named[SHOWN:] = [f"{len(named) - SHOWN} others"]
     if replay:
         named.append(f"replay set of the initial model ({100 * replay:.0f} %)")
     return "directions: " + ", ".join(named)

@@ -79,6 +79,7 @@ DECLARED = {  # the encoding that a document names
 }
 DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
 QUOTED = 40  # letters of a text in a message
+CELL = re.compile(r".*: [A-Z]+\d+")  # name of the cell of a sheet
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
 
@@ -312,16 +313,23 @@ def left(
     for kind, group in groupby(kept, lambda one: one.kind):
         at = sorted({number_of(one.start) for one in group})
         more = f" and {len(at) - REPORTED:,} more" if len(at) > REPORTED else ""
-        where = ", ".join(map(name, at[:REPORTED]))
-        where = re.sub("^line (.*, line )", r"lines \1", where).replace(", line ", ", ")
-        yield f"left as they are: {kind}, {where}{more}"
+        yield f"left as they are: {kind}, {_listed([*map(name, at[:REPORTED])])}{more}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names of lines or cells as one text, which names a sheet once for its cells."""
+    if not all(CELL.fullmatch(name) for name in names):
+        where = re.sub("^line (.*, line )", r"lines \1", ", ".join(names))
+        return where.replace(", line ", ", ")
+    sheets = groupby((name.rpartition(": ") for name in names), lambda parts: parts[0])
+    return "; ".join(f"{sheet}: {', '.join(cell for *_, cell in cells)}" for sheet, cells in sheets)
 
 
 def named(document: Document, *, quoted: bool = False) -> Callable[[int], str]:
     """Return the function from the number of a line to its name: its cell, beginning or number."""
     if document.places:
         return lambda number: document.places[number - 1]
-    if not quoted:
+    if not (quoted or document.save):
         return "line {}".format
     lines = [" ".join(line.split()) for line in document.content.split("\n")]
     begins = [f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”" for text in lines]

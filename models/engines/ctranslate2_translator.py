@@ -36,7 +36,7 @@ from models.search.hypotheses import (
     led_by,
     length_limit,
 )
-from models.storage.lexicon import opened_lexicon, read_lexicon_bytes
+from models.storage.lexicon import read_lexicon
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, family_of, read_stored
 from models.text.languages import control_tokens
@@ -81,7 +81,7 @@ class CTranslate2Translator(TextTranslator):
         stored = read_stored(folder, settings)
         translator = cls(*stored[:5])
         translator.prepare, translator.sizes = stored.prepare, stored.sizes
-        translator.lexicon = opened_lexicon(read_lexicon_bytes(folder), folder)
+        translator.lexicon = read_lexicon(folder)
         translator.torch = cache(partial(read_in_torch, folder, threads))
         translator.workers = threads or processors()
         translator.positions = table_size(translator.config, translator.search)
