@@ -137,6 +137,12 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         self, chunks: Iterable[Sequence[Line]], weights: bool
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
+        if options.prefix or options.look:
+            own = {"prefix": options.prefix, "looks": options.look}
+            chunks = (
+                [line if line.prefix or line.looks else line._replace(**own) for line in chunk]
+                for chunk in chunks
+            )
         if self.model.inputs:  # a row is not text
             options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
         has_tags = options.keep_tags or options.document

@@ -399,7 +399,7 @@ class TextTranslator(TrainedModel):
             found.append(source._replace(prefix=prefix, looks=looks))
         return found
 
-    def alternatives(
+    def next_words(
         self, text: str, steering: Steering = PLAIN, count: int = 8, *, to: str = ""
     ) -> list[Alternative]:
         """Return the words that the output of a text can go on with, the most probable first.
