@@ -165,7 +165,9 @@ def listed(tables: type) -> str:
 
     text = to_toml(tables(), without=getattr(tables, "UNUSED", "").split()).strip()
     known = set(flat(to_dict(tables())))
-    for kind in getattr(tables, "kinds", list)():  # of input: further settings of the table [data]
+    kinds = getattr(tables, "kinds", list)()  # of input: further settings of the table [data]
+    # a key behind a table such as [data.augment] would belong to that table
+    for kind in sorted(kinds, key=lambda each: "\n[" in to_toml(each.data, section="data").strip()):
         names = [f"data.{name}" for name in fields_of(type(kind.data))]
         own = to_toml(kind.data, without=[n for n in names if n in known], section="data")
         known.update(names)
