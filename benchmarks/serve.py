@@ -1,7 +1,10 @@
 """Measure `attn serve`: throughput and latency, memory, overhead of a request.
 
     python benchmarks/serve.py --requests 10000
+    python benchmarks/serve.py --mixed 60
 
+With --mixed, 200 clients send texts for some seconds, ten of them lines of 25 kB or 2,000 sentences
+with 20 alternatives; the table has the short texts. Then SIGTERM is sent while large ones wait.
 A service is started on the loopback address with the models in the box. The client is a few threads
 of this program with one connection each; nothing else is reached.
 """
@@ -17,11 +20,12 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from itertools import cycle, islice
+from threading import Thread
 from typing import NamedTuple
 
 SENTENCES = (
@@ -54,7 +58,7 @@ class Load(NamedTuple):
 
 
 @contextmanager
-def service() -> Iterator[tuple[int, int]]:
+def service() -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Start a service; yield its port and its process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -68,7 +72,7 @@ def service() -> Iterator[tuple[int, int]]:
                 break
             except OSError:
                 time.sleep(0.1)
-        yield port, process.pid
+        yield port, process
     finally:
         process.terminate()
         process.wait()
@@ -111,6 +115,59 @@ def client(port: int, number: int, requests: int, given: Sequence[str]) -> tuple
     return times, lost
 
 
+LARGE = (  # requests that take minutes
+    {"q": "The big dog sees the small cat in the garden. " * 550},
+    {"q": "The big dog sees the small cat in the garden. " * 2000, "alternatives": 20},
+)
+
+
+def mixed(port: int, process: subprocess.Popen[bytes], seconds: float, clients: int) -> None:
+    """Print the times of short texts beside large ones, then how long SIGTERM takes."""
+    run(port, 4, 20)
+    before, until = memory(process.pid), time.monotonic() + seconds
+    found: list[tuple[int, float]] = []
+
+    def send(number: int) -> None:
+        while time.monotonic() < until:
+            text = {"q": f"The house number {number} is {time.monotonic():.3f} years old."}
+            given = LARGE[number % 2] if number < 10 else text
+            started = time.monotonic()
+            status = post(port, {**given, "source": "en", "target": "de"})
+            if number >= 10:
+                found.append((status, time.monotonic() - started))
+
+    threads = [Thread(target=send, args=(number,), daemon=True) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    time.sleep(seconds)
+    for thread in threads[10:]:
+        thread.join()
+    times = sorted(took for _, took in found)
+    refused, last = sum(status != 200 for status, _ in found), times[int(0.99 * (len(times) - 1))]
+    print(f"{len(found)} short texts of {clients - 10} clients: {refused} refused, ", end="")
+    print(f"median {statistics.median(times):.2f} s, 99 % {last:.2f} s, worst {times[-1]:.2f} s")
+    print(f"memory: {before:.0f} MiB before, {memory(process.pid):.0f} MiB after")
+    started = time.monotonic()
+    process.terminate()
+    process.wait()
+    print(f"SIGTERM with large texts at work: {time.monotonic() - started:.1f} s")
+
+
+def post(port: int, given: Mapping[str, object]) -> int:
+    """Return the status of the answer to a request for a translation; 0 without an answer."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=120)
+    try:
+        head = {"Content-Type": "application/json"}
+        connection.request("POST", "/translate", json.dumps(given), head)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    except OSError:
+        return 0
+    finally:
+        connection.close()
+
+
 def model_seconds(port: int) -> float:
     """Return the seconds in which the service's models have computed."""
     found = re.findall(
@@ -136,8 +193,14 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=1000, help="of each row with clients")
+    parser.add_argument("--mixed", type=float, default=0, help="seconds beside large texts")
+    parser.add_argument("--clients", type=int, default=200, help="with --mixed")
     options = parser.parse_args()
-    with service() as (port, process):
+    if options.mixed:
+        with service() as (port, begun):
+            return mixed(port, begun, options.mixed, options.clients)
+    with service() as (port, begun):
+        process = begun.pid
         run(port, 4, 200)  # the model is loaded
         before = memory(process)
         print("| clients | requests/s | median ms | 99 % ms | lost |\n|---:|---:|---:|---:|---:|")

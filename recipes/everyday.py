@@ -57,12 +57,12 @@ LETTERS = "ÄÖÜẞßäöüÀÂÆÇÉÈÊËÎÏÔŒÙÛÜŸàâæçéèêëîï
 LEAST_LETTERS, LEAST_WORDS, LAST_LETTER = 8, 3, 0x2FFF  # of a new token in these lines
 CORPORA = (
     *("sentences", "longer", "words", "copies", "phrases", "templates", "frames", "masked"),
-    *("address", "into_english"),
+    *("address", "into_english", "written", "packages"),
 )
 LAST_WEIGHTS = {  # of corpora in the last stage
     **{"sentences": 1.0, "longer": 0.59, "copies": 0.23, "phrases": 3.2, "templates": 1.0},
     **{"frames": 1.5, "masked": 0.7, "address": 8, "into_english": 3},
-    **{"chosen": 3.3, "back": 3.1},
+    **{"chosen": 3.3, "back": 3.1, "written": 8, "packages": 0.35},
 }
 ADDED = ("chosen", "back")  # by everyday_distil.py
 ONE_WAY = ("back", "address", "into_english")  # the first side is the source
@@ -189,7 +189,8 @@ def corpora(data: Path, code: str) -> tuple[dict[str, Pairs], dict[str, Pairs]]:
     address = everyday_address.addressed(every, CODES[code])
     into_english = everyday_address.into_english(every, CODES[code])
     lists = [sentences, longer, words, copies, phrases, filled, frames, masked]
-    lists += [address, into_english]
+    lists += [address, into_english, everyday_data.written(code)]
+    lists += [everyday_data.packages(data / "packages", code)]
     return dict(zip(CORPORA, lists, strict=True)), dev
 
 

@@ -5,12 +5,14 @@ Each corpus is a list of (English, other language). `DIR` is the folder of the d
     DIR/tatoeba/eng-deu.train.tsv.xz   everyday sentences
     DIR/text/NAME.en-de.tsv.xz         other sentences
     DIR/longer/GROUP.en-de.tsv.xz      longer and practical sentences, without the groups NO_LICENCE
+    DIR/packages/GROUP.en-de.tsv       texts of software packages, if they are there
     DIR/words/en-de.tsv.xz             word lists; names.tsv.xz: names in four languages
 
 `phrases.tsv.xz`, beside this file, has greetings, practical sentences, a sentence for 1,700 common
 words that the other data hardly contain, and two or three for words that the fifth and the sixth
 version of the model did not know, in four languages. They were written for this model, by authors
-who did not know its evaluation sets. The model in the box has not read the last 7,775 of them.
+who did not know its evaluation sets. The model in the box has not read the last 7,775 of them, nor
+`written.tsv.xz`: letters, contracts, notices, mails and help texts, written in the same way.
 
 A tenth of each file of `longer/` is a dev set: sentences whose English side has a hash divisible by
 10. Nothing here is random from run to run.

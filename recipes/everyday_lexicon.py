@@ -25,38 +25,33 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 
 import everyday_frames
 from babel.dates import get_day_names, get_month_names
 from everyday_data import CODES, LANGUAGES, rows
 
+from attncli.translate.lexicon import small, stands_in, with_rare_words
 from models.text.lexicon import (
     CANDIDATES,
     COMMON,
     LONGEST,
     WORD,
-    FoundForm,
     Lexicon,
     LexiconEntry,
     pack,
-    with_candidates,
 )
 
 KNOWN = ("sentences", "longer", "phrases", "frames", "address")  # corpora whose words are counted
 EVIDENCE = ("sentences", "longer", "phrases", "packages", "written")  # of candidates
 MOST_RARITY = 11  # binary digits of a count from which an entry is never read
-TESTED = 200  # pairs of a form that its candidates are looked for in
-RARE = 5  # from which on a word is left to the weights, mostly
+LATER = 8  # places by which the candidates of a lemma stand behind those of a form
+TESTED = 60  # pairs of a form that its candidates are looked for in
+RARE = 7  # from which on a word is left to the weights, mostly
 MARKED = {  # corpora, and how many of their pairs are looked at
     **{"packages": 45_000, "written": 20_000, "phrases": 20_000, "sentences": 40_000},
     **{"longer": 20_000, "frames": 10_000, "templates": 5_000},
 }
-OFTEN = 0.07  # share of common words that are marked; of rare ones all are,
-WRONG = 0.35  # and this share if no candidate stands in the target
-ALONE, SHUFFLED = 0.35, 0.15  # shares of words with one right candidate, and in another order
-WITH_FORM = 0.4  # share of words that stand in front of their candidates
 REMARKS = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|<[^>]*>|(?<!\w)/[^/]*/|\"")
 OBJECTS = re.compile(
     r"\b(?:sb|sth|smb|so|jd|jdn|jdm|jds|etw|sb's|jds|one's)\.?(?:'s)?(?:/(?:sb|sth|jdn|jdm|etw)\.?)?"
@@ -103,27 +98,6 @@ def chosen_pairs(work: Path, direction: str, rng: random.Random) -> Iterator[tup
         chosen += rng.sample(pairs, min(most, len(pairs)))
     rng.shuffle(chosen)
     yield from chosen
-
-
-def with_rare_words(
-    source: str, target: str, direction: str, lexicon: Lexicon, rng: random.Random
-) -> str:
-    """Return a source with the candidates of rare words, and of a few common ones; "" for none."""
-    words, chosen = small(target), list[FoundForm]()
-    rare = {(one.start, one.end) for one in lexicon.found(source, direction)}
-    for one in lexicon.found(source, direction, MOST_RARITY):
-        fitting = tuple(each for each in one.candidates if stands_in(each, words))
-        is_rare = (one.start, one.end) in rare
-        if rng.random() > ((1 if is_rare else OFTEN) if fitting else WRONG if is_rare else 0):
-            continue
-        candidates = one.candidates
-        if fitting and rng.random() < ALONE:
-            candidates = fitting[:1]
-        elif rng.random() < SHUFFLED:
-            candidates = tuple(rng.sample(candidates, len(candidates)))
-        exact = one.exact and rng.random() > WITH_FORM
-        chosen.append(one._replace(candidates=candidates, exact=exact))
-    return with_candidates(source, chosen) if chosen else ""
 
 
 def entries(data: Path, dictionaries: Path) -> Table:
@@ -232,31 +206,9 @@ def with_forms(table: Table) -> None:
             forms = table[direction]
             for form, lemma in lemmas.items():
                 form, lemma = (t.decode() if isinstance(t, bytes) else t for t in (form, lemma))
-                if lemma in forms and form not in forms and WORD.fullmatch(form) and form != lemma:
-                    forms[form] = {
-                        candidate: place + 8 for candidate, place in forms[lemma].items()
-                    }
-
-
-def stem(word: str) -> str:
-    """Return the part of a word in small letters that its inflected forms share, mostly."""
-    return word.lower()[: max(4, len(word) - 3)]
-
-
-@cache
-def stems(text: str) -> tuple[str, ...]:
-    """Return the stems of the words of a candidate."""
-    return tuple(map(stem, WORD.findall(text)))
-
-
-def stands_in(candidate: str, target: str) -> bool:
-    """Return True if each word of a candidate, in any inflection, stands in a target."""
-    return all(f" {one}" in target for one in stems(candidate))
-
-
-def small(text: str) -> str:
-    """Return the words of a text in small letters, each behind a space."""
-    return " " + " ".join(WORD.findall(text.lower()))
+                if lemma in forms and WORD.fullmatch(form) and form != lemma:
+                    of_lemma = {one: place + LATER for one, place in forms[lemma].items()}
+                    forms[form] = of_lemma | forms.get(form, {})
 
 
 def texts_of(work: Path, direction: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -295,7 +247,7 @@ def ranked(
     """Yield the entries with their best candidates, and common forms without any.
 
     Left out are common forms of several words, and forms that no corpus has and whose candidates
-    none has, too. Only compounds need the candidates of common words.
+    none has, too.
     """
     closed = {(direction, form): given for direction, form, given in closed_classes()}
     seen = {language: Counter(map(str.lower, known)) for language, known in counts.items()}
@@ -303,10 +255,8 @@ def ranked(
         source, _, target = direction.partition("-")
         for form, candidates in forms.items():
             rarity = count_of(form, counts[source]).bit_length()
-            several, has_compounds = " " in form, source == "de"
+            several = " " in form
             if (direction, form) in closed or rarity >= (RARE if several else MOST_RARITY):
-                continue
-            if not has_compounds and rarity >= RARE:
                 continue
             found = votes[direction].get(form, Counter())
             best = sorted(candidates, key=lambda one: (-found[one], candidates[one]))
@@ -316,7 +266,7 @@ def ranked(
                 yield direction, LexiconEntry(form, rarity, tuple((known or best)[:CANDIDATES]))
         for form, count in counts[source].items():
             rarity = count.bit_length()
-            if rarity >= COMMON and " " not in form and (form not in forms or source != "de"):
+            if rarity >= (MOST_RARITY if form in forms else COMMON) and " " not in form:
                 yield direction, LexiconEntry(form, rarity, ())
     for (direction, form), given in closed.items():
         yield direction, LexiconEntry(form, 0, given)

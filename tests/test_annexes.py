@@ -30,9 +30,6 @@ TABLE_OF_ROWS = "models.core.annexes"
 HELD = {  # annexes that are not loose yet, with what holds them
     "speech": "explain and serve name its runner, and a captioner is built with its encoders",
     "documents": "the plan of a line is made of tags, and commands ask for formats by suffix",
-    "compare": "shell completion and `attn models` list the places of its variants",
-    "several inputs": "decoders are built with a combination of memories",
-    "importers": "`attn models add` calls them",
 }
 
 

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.named_files import STDIN, NamedFile
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from models.engines.captioner import Captioner, ImageInput
 
-SIDE = 448  # minimum side of an image that maps are drawn over, in pixels
+SIDE = 448  # longer side of an image that maps are drawn over, in pixels
 THREADS = 2  # images that are decoded at a time
 BATCHES = 2  # batches that are decoded or wait for the captioner
 
@@ -67,12 +66,11 @@ class ImageOpener:
 
     def _open(self, file: NamedFile) -> OpenedImage | str:
         """Open an image; return an error message instead if it cannot be read."""
-        from models.signals.images import open_image, to_square
+        from models.signals.images import in_shape, open_image
 
         if file.fault:
             return file.fault
         captioner, config = self._captioner, self._captioner.config.image
-        larger = replace(config, size=max(config.size, SIDE))
         try:
             with ExitStack() as held:
                 image = open_image(
@@ -81,7 +79,7 @@ class ImageOpener:
                     least=config.size,
                     before=lambda pixels: held.enter_context(self._memory.held(pixels)),
                 )
-                drawn = to_square(image, larger) if self._attention else None
+                drawn = in_shape(image, config, SIDE) if self._attention else None
                 steering = steering_of(captioner, file.content(), self._prefix, self._look)
                 return OpenedImage(captioner.reduced(image), drawn, steering)
         except ModelError as error:

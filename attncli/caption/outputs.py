@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +11,12 @@ from attncli.caption.runner import RAISED, CaptionedImage, figures
 from attncli.data.named_files import SUFFIXES
 from attncli.data.streams import open_output
 from attncli.options.line_streams import NAME, PictureFiles
+from attncli.task.equal_outputs import EqualOutputs
 from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.files import write_bytes, write_text
 
 ALIKE = 0.8  # share of the attention in the same place at every word: the maps hardly differ
-FEWEST = 10  # images from which on equal captions are reported
-REMEMBERED = 1000  # different captions that are counted
 Draw = Callable[[list[CaptionedImage]], None]
 
 
@@ -27,7 +25,7 @@ class CaptionStatistics:
 
     def __init__(self) -> None:
         self._truncated = 0
-        self._captions: Counter[str] = Counter()
+        self._equal = EqualOutputs(share=0.5)
         self._maps = self._alike = self._images = 0
 
     def count(self, outcomes: Sequence[CaptionedImage]) -> None:
@@ -36,8 +34,7 @@ class CaptionStatistics:
             if outcome.hypotheses:
                 self._images += 1
                 self._truncated += outcome.hypotheses[0].truncated
-                known = outcome.caption in self._captions or len(self._captions) < REMEMBERED
-                self._captions.update([outcome.caption] if known else [])
+                self._equal.count(self._images, outcome.caption)
             if outcome.attention and len(outcome.attention.words) > 1:
                 from attncli.render.image_maps import mean_overlap
 
@@ -57,9 +54,8 @@ class CaptionStatistics:
                 f"{where}the maps hardly differ from word to word ({100 * ALIKE:.0f} % or more of "
                 "the attention stays in the same place): they do not explain the words"
             )
-        [(caption, count)] = self._captions.most_common(1) or [("", 0)]
-        if self._images >= FEWEST and 2 * count > self._images:
-            yield f"{count:,} of {self._images:,} images have the same caption, {caption!r}"
+        if note := self._equal.note("images", "caption"):
+            yield note
 
 
 def frame(format: str) -> tuple[bytes, bytes]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.lines import open_text
-from attncli.data.tables import without_header
+from attncli.data.tables import WITH_TABS, without_header
 from attncli.terminal.messages import counted
 from models.core.errors import InputError, ModelError
 from models.core.sources import TAB
@@ -33,7 +33,8 @@ def read_labelled(path: Path | str) -> list[LabelledText]:
             label, tab, _ = line.partition(TAB)
             if line.strip() and not (tab and label.strip()):
                 missing = "label" if tab else "tab"
-                raise ModelError(f"{path}, line {number} has no {missing}", "label, tab, text")
+                found = f"{path}, line {number} has no {missing}"
+                raise ModelError(found, "label, tab, text", "" if tab else WITH_TABS)
             if line.strip():
                 yield line.split(TAB)
 

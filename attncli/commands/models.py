@@ -16,15 +16,15 @@ from attncli.jobs import installed as packages
 from attncli.jobs import models as zoo
 from attncli.jobs.installed import Packing, listed
 from attncli.jobs.models import Entry, Shown
-from attncli.jobs.variants import PLACES
 from attncli.options.settings import SetOption
 from attncli.options.shared import Json
 from attncli.render.rows import columns, size, wrapped
 from attncli.terminal import console
-from attncli.terminal.messages import current_screen
+from attncli.terminal.messages import current_screen, printable
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
 from models.core.errors import ModelError
+from models.core.registry import SETTINGS
 from models.core.settings import option, overridden
 from models.engines.ctranslate2_translator import ComputePrecision
 from models.storage.archive import About, Facts
@@ -177,7 +177,7 @@ def _usage(entry: Entry) -> str:
         return "attn models add SOURCE"
     if entry.kind == "source":
         return "attn models lists the presets"
-    setting = PLACES.get(entry.kind, f"model.{entry.kind}")
+    setting = SETTINGS.get(entry.kind, f"model.{entry.kind}")
     name = "resnet50" if entry.name == "torchvision" else entry.name
     return f"attn train --preset {EXAMPLES.get(entry.kind, RECURRENT)} -s {setting}={name}"
 
@@ -194,7 +194,8 @@ def _model(shown: Shown) -> str:
     about = [shown.title, *shown.facts, f"{shown.parameters:,} parameters with {tokens}"]
     about += ["", *shown.card.splitlines()] if shown.card else []
     about += ["", *_about(shown.family)]
-    return "".join(f"# {line}".rstrip() + "\n" for line in about) + f"\n{shown.settings}\n"
+    comments = "".join(f"# {printable(line)}".rstrip() + "\n" for line in about)
+    return comments + f"\n{shown.settings}\n"
 
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]

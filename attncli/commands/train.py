@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import shlex
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,7 @@ def train(
     labels: options.Labels = None,
     audio: options.Audio = None,
     transcripts: options.Transcripts = None,
+    lexicon: options.LexiconFile = None,
     source: options.SourceLanguage = "",
     to: options.TargetLanguage = "",
     output: options.Output = None,
@@ -103,11 +105,12 @@ def train(
         files, named = options.files_of_direction(files, source, to)
         dev, named_dev = options.files_of_direction(dev, source, to)
         corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
+    set = [*(set or []), *([f"data.lexicon={lexicon}"] if lexicon else [])]
     config = settings(
         files,
         dev,
         preset,
-        set or [],
+        set,
         start=start_from,
         inputs=inputs,
         corpora=corpora,
@@ -115,7 +118,7 @@ def train(
     )
     check_files(config.data.inputs)
     options.check_run_folder(output)
-    for assignment in set or []:
+    for assignment in set:
         check_effect(assignment.partition("=")[0].strip(), config)
     if processes > world.size and not dry_run:
         raise typer.Exit(launch(processes, ["train", *context.meta[options.ARGUMENTS]]))
@@ -135,7 +138,9 @@ def train(
     event = train_shown(config, folder, where, world)
     if not isinstance(event, AlreadyFinished):
         own_memory = _write_memory(config, folder)
-        _show_use(kind, languages, folder)
+        learned = getattr(config.data, "corpora", ())
+        directions = [pair for one in learned for pair in one.directions]
+        _show_use(kind, directions or [("", name) for name in languages], folder)
         if own_memory:
             console.say(f"--memory {shlex.quote(str(own_memory))} keeps your own pairs as they are")
 
@@ -176,15 +181,18 @@ def _write_memory(config: RunConfig, folder: Path) -> Path | None:
     return folder / MEMORY
 
 
-def _show_use(source: type[TrainingSource], languages: tuple[str, ...], folder: Path) -> None:
+def _show_use(
+    source: type[TrainingSource], directions: Sequence[tuple[str, str]], folder: Path
+) -> None:
     """Say where the samples of a finished run are, and how its model is used."""
     page, place = RunFolder(folder).samples / "index.html", shlex.quote(str(folder))
     if page.exists():
         console.say(f"samples of the dev set: {page}")
-    to = next((f" --to {name}" for name in languages if name != "en"), "")
+    direction = next((one for one in directions if one[1] != "en"), (*directions, ("", ""))[0])
+    to = f" --to {direction[1]}" if direction[1] else ""
     command = source.example_input
     if "{}" in command:
-        command = command.format(shlex.quote(ENGLISH if languages else _example(folder)))
+        command = command.format(shlex.quote(ENGLISH if directions else _example(folder)))
     console.say(f"try: {command}{to} -m {place}")
 
 

@@ -61,6 +61,15 @@ DevCorpora = Annotated[
         help="Multilingual: a corpus for evaluation during training, as for --corpus.",
     ),
 ]
+LexiconFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--lexicon",
+        metavar="FILE",
+        help="Words and their translations, for words that the pairs hardly have; a line: word, "
+        "tab, translation.",
+    ),
+]
 SourceLanguage = Annotated[
     str,
     typer.Option(

@@ -192,7 +192,7 @@ def compared(event: Compared) -> None:
     if event.replay:
         before, after = (described(value, "bleu") for value in event.replay)
         console.say(f"old knowledge: before {before}, after {after}")
-    if event.share < 1:
+    if event.replay and event.step:
         console.say(f"kept: {event.share:.0%} of what was learned, to keep the old knowledge")
     if event.dev and not event.step:
         console.warn("no update was better on the dev set, so the model is the initial one")
@@ -214,7 +214,11 @@ def train_shown(
     """Train with progress and return the last event; exit if the run is interrupted."""
     from attncli.jobs import train as job  # imports torch
 
-    event = None
+    event, train = None, config.train
+    if config.start_from:
+        name, length = Path(config.start_from).name, counted(train.epochs, "epoch")
+        length = counted(train.steps, "update") if train.steps else length
+        console.say(f"from {name}: lr {train.lr:g}, schedule {train.schedule}, {length}")
     with world, stoppable(config.train, folder) as (stop, display):
         for event in job.train(
             config,

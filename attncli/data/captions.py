@@ -86,7 +86,13 @@ def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
         rows = list(lines)
     first = rows[0] if rows else ""
     if re.fullmatch(r"image(_name)?,\s*caption", first.strip().lower()):
-        yield from _comma_separated(path, rows)
+        try:
+            yield from _columns(path, list(csv.reader(rows)))
+        except csv.Error as error:
+            raise ModelError(f"{path} is not a CSV file ({error})", "image and caption") from None
+        return
+    if re.fullmatch(r"image_name\|\s*comment_number\|\s*comment", first.strip()):  # Flickr30k
+        yield from _columns(path, [line.split("|", 2)[::2] for line in rows if line.strip()])
         return
     numbered = NUMBERED.fullmatch(first.partition("\t")[0])
     for number, line in enumerate(rows, 1):
@@ -105,12 +111,8 @@ def _rows(path: Path | str) -> Iterator[tuple[str, str]]:
         yield from ((name.strip(), caption.strip()) for caption in captions)
 
 
-def _comma_separated(path: Path | str, lines: list[str]) -> Iterator[tuple[str, str]]:
+def _columns(path: Path | str, rows: list[list[str]]) -> Iterator[tuple[str, str]]:
     wanted = "image and caption"
-    try:
-        rows = list(csv.reader(lines))
-    except csv.Error as error:
-        raise ModelError(f"{path} is not a CSV file ({error})", wanted) from None
     for number, row in enumerate(rows[1:], 2):
         if len(row) != 2:
             raise ModelError(f"{path}, row {number} has {counted(len(row), 'column')}", wanted)

@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 
 from attncli.data.lines import CHUNK_LINES, open_text
 from attncli.data.streams import decompressed, matching, open_input
-from attncli.data.tables import without_header
+from attncli.data.tables import WITH_TABS, without_header
 from attncli.faithful.result import Line
 from attncli.terminal.messages import counted
 from models.core.errors import ModelError
@@ -116,7 +116,7 @@ def table_rows(path: Path, lines: Iterator[str]) -> Iterator[list[str]]:
             raise ModelError(
                 f"{path}, line {number} has no {BARS if separator == BARS else 'tab'}",
                 "source, tab, translation",
-                "save a table of commas with tabs; give two files if this is the source alone",
+                f"{WITH_TABS}; give two files if this is the source alone",
             )
         source, target, *others = row
         yield [source, target, *(text for text in others if not LICENCE.match(text))]

@@ -199,7 +199,14 @@ def _lines(paths: Iterable[Path], form: Callable[[str], str]) -> Generator[str]:
                         f"UTF-8 in lines of at most {LINE_BYTES >> 20} MiB",
                         f"convert the file, as with `iconv -f {encoding} -t UTF-8`",
                     )
-                yield form(line.text.rstrip("\r"))
+                text = line.text.rstrip("\r")
+                if number == 1 and "\r" in text and not content.endswith(b"\n"):
+                    raise InputError(
+                        f"{path} has line ends of carriage returns alone",
+                        "lines that end with a line feed",
+                        "convert the file, as with `tr '\\r' '\\n' < FILE > NEW`",
+                    )
+                yield form(text)
 
 
 def byte_lines(blocks: Iterable[Received]) -> Iterator[Received]:

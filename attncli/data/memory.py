@@ -69,7 +69,9 @@ class TranslationMemory:
 
         def others() -> Iterator[list[Line]]:
             for chunk in chunks:
-                waiting.append([self.result(line) for line in chunk])
+                steered = [bool(line.prefix or line.looks) for line in chunk]
+                pairs = zip(chunk, steered, strict=True)
+                waiting.append([None if own else self.result(line) for line, own in pairs])
                 yield [line for line, one in zip(chunk, waiting[-1], strict=True) if not one]
 
         for results in translate(others()):

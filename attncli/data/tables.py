@@ -35,6 +35,7 @@ def read_head(path: Path | str) -> bytes:
 
 Row = TypeVar("Row", bound=Sequence[str])
 
+WITH_TABS = "save a table of commas with tabs"  # advice for one that is not read
 HEAD = 50  # rows by which a column of numbers is recognised
 LEAST = 3
 NUMBER = re.compile(r"[\s\d.,:;%/+-]*\d[\s\d.,:;%/+-]*")

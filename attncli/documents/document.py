@@ -263,6 +263,9 @@ def string_segment(
 
     def write(translated: Texts) -> str:
         found = ""
+        translated = tuple(
+            one if own.strip() else own for one, own in zip(translated, joined, strict=True)
+        )
         sign = "'" if CHOICE.search(text) else "'{"  # what quotes in messages of ICU and Java
         if sign not in text:
             translated = tuple(one.replace(sign, f"’{sign[1:]}") for one in translated)
@@ -319,6 +322,7 @@ json5 css scss c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
 """
 MAIL_FIELD = re.compile(r"([!-9;-~]+):\s|[ \t]+\S")  # or the rest of the field before it
 AS_LINES = "-s input.format=text translates its lines"
+LINES = re.compile(r"\.(?:txt|text|[a-z]{2}(?:[-_]\w+)?)")  # suffixes of files of lines
 # formats that cannot be read: their lines are not text, or are mostly markup; and what helps
 UNREAD = {
     ".pdf": "`pdftotext FILE.pdf` writes its text",
@@ -364,6 +368,16 @@ def is_document(path: Path) -> bool:
 def hint(path: Path) -> str:
     """Return what helps with a document that cannot be read; "" for other files."""
     return UNREAD.get(uncompressed(path).suffix.lower(), "")
+
+
+def check_lines(path: Path) -> None:
+    """Raise InputError for a file whose name tells a format that is not read, such as notes.adoc.
+
+    Lines are in a file without a suffix, in .txt, and in one named by a language, as in dev.en.
+    """
+    suffix = uncompressed(path).suffix
+    if suffix and not LINES.fullmatch(suffix.lower()):
+        raise InputError(f"cannot read {path}: the format {suffix} is not known", hint=AS_LINES)
 
 
 def is_mail(lines: Iterable[str]) -> bool:

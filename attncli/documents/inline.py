@@ -36,7 +36,9 @@ from attncli.documents.document import (
 PieceKind = Literal["text", "open", "close", "void", "placeholder", "break"]
 NEUTRAL = {"open": "<g{}>", "close": "</g{}>", "void": "<x{}/>", "break": "<br\x1fid={}/>"}
 LineLayout = Callable[[str, Width], str]
-OPAQUE = re.compile("code|kbd|samp|var|tt|sup|sub")  # elements whose content is not translated
+OPAQUE = re.compile(
+    "code|kbd|samp|var|tt|sup|sub|rt|rp"
+)  # elements whose content is not translated
 MARKED = re.compile(r"<[^<>]*\s(?:translate\s*=\s*[\"']?no\b|class\s*=[^<>=]*\bnotranslate\b)")
 TIMED = re.compile(r"<(?:\d+:)?\d+:[\d.]+>|<[^<>]*\sbegin\s*=|\{\\[kK][fo]?\d")  # VTT, TTML, ASS
 SPACES = re.compile(r"[ \t\r\n]+")

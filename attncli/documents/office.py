@@ -263,7 +263,7 @@ def _cells(roots: Mapping[str, Node]) -> dict[Node, str]:
     for path, cell in every(f"{S}c", f"{S}comment"):
         number = cell.findtext(f"{S}v", "") if cell.get("t") == "s" else ""
         texts = [shared[number]] if number in shared else cell.iter(f"{S}is", f"{S}text")
-        place = f"sheet {sheets.get(path.split('/')[-1])}, cell {cell.get('r') or cell.get('ref')}"
+        place = f"{sheets.get(path.split('/')[-1])}: {cell.get('r') or cell.get('ref')}"
         found.update((one, place) for one in texts if one not in found)
     return found
 

@@ -256,7 +256,7 @@ def _cells(roots: Mapping[str, Node]) -> dict[Node, str]:
         for line in sheet.iter(f"{TABLE}table-row"):
             column = 1
             for cell in line:
-                place = f"sheet {sheet.get(f'{TABLE}name')}, cell {_letters(column)}{row}"
+                place = f"{sheet.get(f'{TABLE}name')}: {_letters(column)}{row}"
                 found |= dict.fromkeys(cell.iter(*PARAGRAPHS), place)
                 column += _repeated(cell, "columns")
             row += _repeated(line, "rows")

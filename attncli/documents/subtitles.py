@@ -48,7 +48,8 @@ ASS_LINE = re.compile(r"^(?P<kind>Format|Dialogue):[ \t]*(?P<value>[^\r\n]*)", r
 # {\i1} and {\i0} are a pair; all other overrides stand for themselves
 ASS_TAG = re.compile(r"\{\\(?P<name>[ibus])(?:(?P<close>0)|[1-9]\d{0,2})\}|\{[^{}]*\}|\\[nh]")
 BRACES = str.maketrans("{}", "()")
-DRAWING = re.compile(r"\{[^{}]*\\p[1-9][^{}]*\}")
+OVERRIDE = re.compile(r"\{[^{}]*\}")
+DRAWING = re.compile(r"\\p[1-9]")  # in an override
 
 
 class TextLine(NamedTuple):
@@ -97,7 +98,8 @@ def read_ass(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
             continue
         texts = found["value"].split(",", commas)[commas:]  # none if there are fewer commas
         at = found.end() - len("".join(texts))
-        if not DRAWING.search(content, at, found.end()):
+        overrides = OVERRIDE.finditer(content, at, found.end())
+        if not any(DRAWING.search(one[0]) for one in overrides):
             line = TextLine(at, found.end())
             yield from cue_segments(content, [line], ASS_TAG, lambda text: text.translate(BRACES))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby
 from json.decoder import scanstring  # type: ignore[attr-defined]
@@ -24,7 +25,7 @@ from attncli.documents.document import (
     language_segment,
     string_segment,
 )
-from models.core.errors import ConfigurationError, InputError, unknown_name
+from models.core.errors import ConfigurationError, InputError, UnknownNameError, unknown_name
 from models.text.normalise import with_pairs
 
 DELIMITERS = ",;\t|"
@@ -101,8 +102,13 @@ def _is_chosen(path: str, options: DocumentOptions) -> bool:
 
 
 def _leads_to(path: str, names: Iterable[str]) -> bool:
-    """Return True for one of some fields, and for a field inside of one."""
-    return any(path == name or path.startswith(f"{name}.") for name in names)
+    """Return True for one of some fields, and for a field inside of one; *.name is at any depth."""
+    return any(
+        f".{name[2:]}." in f".{path}."
+        if name.startswith(DEEP)
+        else path == name or path.startswith(f"{name}.")
+        for name in names
+    )
 
 
 def _check_fields(options: DocumentOptions, known: Collection[str]) -> None:
@@ -112,6 +118,7 @@ def _check_fields(options: DocumentOptions, known: Collection[str]) -> None:
             raise unknown_name("field", name, known)
 
 
+DEEP = "*."  # before the name of a field: at any depth
 TOKEN = re.compile(r'["{}\[\]]')
 COLON = re.compile(r"[ \t\r]*:")
 LONGEST = 1000  # characters of the path of a field; names of fields are shorter
@@ -125,8 +132,25 @@ def read_json(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
         raise InputError("a document that is not JSON", "a JSON file", "mend it")
     if re.match(r'\s*\{\s*"sourceLanguage"\s*:', text):
         raise InputError("a string catalogue of Xcode", "an export of it as .xliff")
-    values = _json_values(content, [(len(content) - len(text), text)], options)
+    if not (options.fields or options.keep) and _has_messages(text):
+        options = replace(options, fields=(f"{DEEP}message",))
+    found = partial(_json_values, content, [(len(content) - len(text), text)])
+    try:
+        values = [*found(options)]
+    except UnknownNameError as error:  # perhaps inside of another field
+        deep = [tuple(DEEP + name for name in each) for each in (options.fields, options.keep)]
+        try:
+            values = [*found(replace(options, fields=deep[0], keep=deep[1]))]
+        except UnknownNameError:
+            raise error from None
     yield from _without_abbreviations(values)
+
+
+def _has_messages(text: str) -> bool:
+    """Return True for the messages of an extension of a browser, with notes for translators."""
+    values = json.loads(text) if '"message"' in text else {}
+    messages = values.values() if isinstance(values, dict) else ()
+    return bool(messages) and all(isinstance(one, dict) and "message" in one for one in messages)
 
 
 def read_arb(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:

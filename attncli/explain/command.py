@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,9 @@ from models.core.errors import ModelError, unknown_name
 from models.explain import METHODS
 from models.storage.installed import default_model, find_model
 from models.storage.settings import task_of
+
+BRIEF = ("attention", "erasure")  # methods of the text output, unless others are named
+ALL = "all"
 
 Text = Annotated[
     list[str] | None,
@@ -41,8 +45,8 @@ MethodOption = Annotated[
     list[str] | None,
     typer.Option(
         "--method",
-        help=f"Method, one of {', '.join(METHODS)}; repeatable. Default: all that the model "
-        "supports.",
+        help=f"Method, one of {', '.join(METHODS)}; repeatable; all: each that the model "
+        f"supports. Default: {' and '.join(BRIEF)}, and all with --format jsonl.",
     ),
 ]
 Word = Annotated[
@@ -74,20 +78,18 @@ def explain(
     """Explain an output by the input parts that it depends on.
 
     For each output word, a row of each method states how much each source word, image cell or
-    stretch of sound counts: attention, rollout, norms of weighted values, gradient times input,
-    integrated gradients, erasure. Measures state how far each can be trusted. See docs/explain.md.
+    stretch of sound counts: by attention and by erasure, or by the methods that --method names.
+    Measures, and a sentence at the end, state how far each can be trusted. See docs/explain.md.
 
     Example:
       attn explain --to de "I see the red car."
+      attn explain --to de --method all "I see the red car."
       echo "The car is red. ||| Das Auto ist rot." | attn explain --to de --format jsonl
       attn explain -m languages "Das Auto ist rot."
       attn explain photo.jpg --word 2 --picture maps.png
       attn explain -m runs/speech memo.wav
     """
-    for each in method or ():
-        if each not in METHODS:
-            raise unknown_name("method", each, METHODS)
-    methods, texts = tuple(dict.fromkeys(method or METHODS)), text or []
+    methods, texts = chosen(method or ([ALL] if format == "jsonl" else BRIEF)), text or []
     options = ExplainedOptions.of_command(locals(), messages=console)
     check_output(output, input)
     name, shipped = texts[0].lower() if texts else "", "translate"
@@ -129,3 +131,11 @@ def explain(
         )
         shown.draw()
     raise typer.Exit(not complete)
+
+
+def chosen(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the methods that are named, each once. Raises ModelError for an unknown one."""
+    for name in names:
+        if name not in (*METHODS, ALL):
+            raise unknown_name("method", name, (*METHODS, ALL))
+    return tuple(METHODS) if ALL in names else tuple(dict.fromkeys(names))

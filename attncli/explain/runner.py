@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import torch
 from torch import Tensor
 
+from attncli.caption.images import SIDE
 from attncli.caption.runner import CaptionRunner
 from attncli.classify.runner import ClassifyRunner
 from attncli.data.corpus import pair_of
@@ -49,7 +50,7 @@ from models.explain.explanation import (
     joined,
 )
 from models.explain.methods import TOLERANCE
-from models.signals.images import open_image, to_square
+from models.signals.images import in_shape, open_image, to_square
 from models.signals.sound_features import log_mel
 from models.storage.settings import task_of
 
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from models.engines.translator import Translator
 
 DIGITS = 4
+LOSS, CLEAR, LEAST = "comprehensiveness", 2.0, 0.1  # measure; times random; value from which on
+KEY = "share of the largest relevance of a method"
 REFERENCE = "erasure"  # method that the others are correlated with in text
 
 
@@ -145,7 +148,8 @@ class ExplainRunner(Runner[Line, ExplainedLine]):
             if is_json and (one.explanation or one.note):
                 rows.append(as_json_line(self.record(one)))
             elif one.explanation and not is_json:
-                rows.append(self.heat_map(one) + measure_table(one.explanation))
+                found = one.explanation
+                rows.append(self.heat_map(one) + measure_table(found) + closing_sentence(found))
             else:
                 rows.append("")
         return "".join(f"{row}\n" for row in rows).encode("utf-8", "replace")
@@ -273,7 +277,8 @@ def of_caption(runner: CaptionRunner, line: Line, options: ExplainOptions) -> Ex
     if not best.text.strip():
         return empty_output(line, "caption")
     found = explain_caption(captioner, image, best.ids, options)
-    maps = maps_of(line.text, image, found, captioner) if found.rows else None
+    drawn = in_shape(opened, config, SIDE)
+    maps = maps_of(line.text, drawn, found, captioner) if found.rows else None
     return ExplainedLine(line, best.text, found, maps)
 
 
@@ -321,6 +326,7 @@ def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> 
         gates=None,
         entropy=entropy.numpy(),
         read=captioner.read_mode,
+        text=" ".join(found.target),
     )
 
 
@@ -351,7 +357,7 @@ def heat_map_pair(outcome: ExplainedLine) -> AlignedPair:
         shades = (values / values.amax(1, keepdim=True).clamp_min(1e-12)).numpy()
         panels.append(Panel(word, frozenset(), shades))
     return AlignedPair(
-        outcome.line.number, found.source, methods, tuple(panels), note=outcome.output
+        outcome.line.number, found.source, methods, tuple(panels), note=outcome.output, key=KEY
     )
 
 
@@ -365,6 +371,20 @@ def measure_table(found: Explanation) -> str:
         rows.append([row.method, *map(_number, [*means(row.measures), *correlation])])
     rows.append(["random", *map(_number, means(found.control)), *([""] if reference else [])])
     return columns(rows)
+
+
+def closing_sentence(found: Explanation) -> str:
+    """Return which words decided, by the most faithful method, and how far to trust it."""
+    names = [measure.name for measure in found.control]
+    at, sign = (names.index(LOSS), 1) if LOSS in names else (names.index("deletion"), -1)
+    best = max(found.rows, key=lambda row: sign * means(row.measures)[at])
+    gain, chance = means(best.measures)[at], means(found.control)[at]
+    clear = gain >= max(CLEAR * chance, LEAST) if sign > 0 else gain * CLEAR <= chance
+    first = zip(found.target, best.values.argmax(1).tolist(), strict=True)
+    decided = ", ".join(f"{word} \u2190 {found.source[i]}" for word, i in first if found.source)
+    verdict = "this can be trusted" if clear else "trust it little"
+    said = f"{names[at]} {gain:.2f}, at random {chance:.2f}: {verdict}"
+    return f"What decided, by {best.method}{f': {decided}' if decided else ''} ({said}).\n"
 
 
 def means(measures: Sequence[Measure]) -> list[float]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attncli.faithful.number_words import numbers_in_words
-from attncli.faithful.numbers import HALF_DAYS, digits_of, on_24_hours
+from attncli.faithful.numbers import HALF_DAYS, digits_of, on_24_hours, roman_numerals
 from attncli.faithful.parse import branches, count, scan
 from attncli.faithful.protect import FIRST, MARK, SOFT, Part, is_sign, protect, restore
 from attncli.faithful.spans import UNSPACED, has_word
@@ -27,6 +27,8 @@ LONGEST_IN_WORDS = 7  # digits of it, where the words are known
 THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")  # the space between them
 HALF_DAY = 12  # hours between both ways to count those of a day
 CLOCK = re.compile(r"(?<!\d)(\d{1,2})\s?(?:[:.h]|h(?:eures?)?\s)\s?([0-5]\d)(?!\d)")
+BETWEEN_MARKS = re.compile("[\ue000-\uf8ff][^\ue000-\uf8ff]+(?=([\ue000-\uf8ff]))")
+CLOSERS = ("](", "]]", ">", "\\fR", "\\fP")  # parts that end a text
 SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
 NAMES = {
     "digits": "other numbers",
@@ -100,16 +102,20 @@ def check_marked(
     checks = []
     if Counter(wanted) != Counter(found):
         lost, new = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
-        raws = dict.fromkeys(restore(one, parts, source=True) for one in lost or new)
+        known = (one for one in lost or new if ord(one) - FIRST < len(parts))
+        raws = dict.fromkeys(restore(one, parts, source=True) for one in known) or ("a part",)
         told = f"{', '.join(raws)} is {'missing' if lost else 'repeated'}"
         checks.append(Check("parts", told))
     elif _in_order(wanted, parts) != _in_order(found, parts):
         checks.append(Check("parts", "another order of placeholders without numbers"))
+    elif raw := _emptied(source, output, parts):
+        checks.append(Check("parts", f"{raw} has no text"))
     if difference := changed_signs(source, output):
         checks.append(Check("signs", difference))
     checks += check_plain(source, output, languages, cut=cut)
-    if (times := lost_half_days(source, output)) and not any(one[0] == "digits" for one in checks):
-        checks.append(Check("digits", _told(Counter(times), Counter())))
+    more = [*lost_half_days(source, output), *lost_numerals(source, output, languages[1])]
+    if more and not any(one.name == "digits" for one in checks):
+        checks.append(Check("digits", _told(Counter(more), Counter())))
     return tuple(checks)
 
 
@@ -192,7 +198,8 @@ def _not_in_words(
     hours = {number % HALF_DAY for word in words for number in (word, word - 1)}  # half past one
     clocks = (time for time in CLOCK.findall(text) if int(time[0]) % HALF_DAY in hours)
     times = {str(int(one)) for time in clocks for one in time}
-    known = times.union(map(str, words))
+    romans = (value for _, value in roman_numerals(other))
+    known = times.union(map(str, words), map(str, romans))
     return Counter({one: count for one, count in numbers.items() if one not in known})
 
 
@@ -203,6 +210,18 @@ def lost_half_days(source: str, output: str) -> list[str]:
         return []
     times = HALF_DAYS.finditer(source)
     return [one[0] for one in times if on_24_hours(one[0]).partition(":")[0] not in found]
+
+
+def lost_numerals(source: str, output: str, language: str) -> list[str]:
+    """Return the Roman numerals that an output has neither as such nor in digits or in words."""
+    found = {value for _, value in roman_numerals(output)}.union(map(int, _short(output)))
+    lost = [(one, value) for one, value in roman_numerals(source) if value not in found]
+    words = numbers_in_words(output, language, ()) if lost else None
+    return [one for one, value in lost if words is not None and value not in words]
+
+
+def _short(text: str) -> list[str]:
+    return [number for number in digits_of(text) if len(number) < 3]
 
 
 def changed_signs(source: str, output: str) -> str:
@@ -216,6 +235,17 @@ def changed_signs(source: str, output: str) -> str:
     new = Counter({one: count for one, count in (found - wanted).items() if is_sign(one)})
     lost = wanted - found
     return _told(lost, new) if lost or new else ""
+
+
+def _emptied(source: str, output: str, parts: Sequence[Part]) -> str:
+    """Return the end of a link, or of other text in a pair of parts, that an output left empty."""
+    for found in BETWEEN_MARKS.finditer(source):
+        pair = found[0] + found[1]
+        end = parts[ord(pair[-1]) - FIRST].raw if ord(pair[-1]) - FIRST < len(parts) else ""
+        empty = re.search(rf"{pair[0]}\W*{pair[-1]}", output)
+        if end.startswith(CLOSERS) and has_word(pair[1:-1]) and empty:
+            return end
+    return ""
 
 
 def _in_order(marks: Sequence[str], parts: Sequence[Part]) -> list[str]:

@@ -22,6 +22,7 @@ WHOLE = re.compile(
 HALF_DAYS = re.compile(  # 7 p.m., 7:15 PM
     r"(?<![\d.,:])(\d{1,2})(?:[:.](\d\d))?\s?([aApP])\.?\s?[mM]\b(?:\.(?=\s*\S))?"
 )
+ROMAN = r"(?<![\w.-])(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})(?![\w-])"  # numerals from II to XXXIX
 NUMBER = re.compile(rf"\d+(?:{SEPARATORS}\d{{3}}(?!\d))*")
 
 
@@ -83,3 +84,11 @@ def on_24_hours(time: str) -> str:
 def digits_of(text: str) -> list[str]:
     """Return the numbers of a text without groups and leading zeros; decimals are numbers too."""
     return [re.sub(r"\D", "", number).lstrip("0") or "0" for number in NUMBER.findall(text)]
+
+
+def roman_numerals(text: str) -> list[tuple[str, int]]:
+    """Return the Roman numerals of a text from II to XXXIX, with their values."""
+    long = (
+        (one, one.replace("IV", "IIII").replace("IX", "VIIII")) for one in re.findall(ROMAN, text)
+    )
+    return [(one, sum({"I": 1, "V": 5, "X": 10}[sign] for sign in signs)) for one, signs in long]

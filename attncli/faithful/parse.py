@@ -31,7 +31,7 @@ MOST_OWN = 1000  # characters of the private area in a line; the marks of parts 
 OPAQUE_TAG = re.compile(r"<x\d+/>")  # of a document, for what is not translated
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
-OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub")
+OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub|rt|rp")
 NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 
 
@@ -138,10 +138,12 @@ def parse(
     line: str,
     unknown: Callable[[str], str] = lambda text: "",
     languages: tuple[str, str] = ("", ""),
+    *,
+    dollars: bool = False,
 ) -> TaggedLine:
     """Remove the tags from a line, and put marks in place of its protected parts.
 
-    unknown: see `attncli.faithful.protect.protect`.
+    unknown, dollars: see `attncli.faithful.protect.protect`.
     """
     segments = list(scan(line))
     escaped = any(part.kind == "text" and part.raw != part.text for part in segments)
@@ -164,7 +166,9 @@ def parse(
             else:
                 text += part.text or part.raw
         if not has_marks:
-            text, parts = protect(text, unknown, languages, more=parts, escaped=escaped)
+            text, parts = protect(
+                text, unknown, languages, more=parts, escaped=escaped, dollars=dollars
+            )
         found.append(Segment("text", text, text))
     text, tags = _taken_out(found)
     return TaggedLine(line, text, tags, escaped, parts)
@@ -257,6 +261,7 @@ WIKI_LIMIT = re.compile(r"\|(?:\d+=)?")
 END, WIKI_END = re.compile(r"\s*\}"), re.compile(r"\}\}")
 BRACE = re.compile(r"[{}|](?![^\[\]]{0,200}\]\])")  # outside of [[links|of wikis]]
 MOST = 16  # branches of a text; several messages in it multiply them
+DEEPEST = 16  # messages inside each other
 
 
 def branches(text: str) -> list[str]:
@@ -272,10 +277,12 @@ def branches(text: str) -> list[str]:
     return found if len(found) // 2 - 1 <= MOST else []
 
 
-def _divided(text: str) -> list[str]:
+def _divided(text: str, level: int = 0) -> list[str]:
     head = HEAD.search(text)
     if not head:
         return [text]
+    if level > DEEPEST:
+        return []
     before, at = text[: head.start()], head.end()
     is_choice, spans = bool(head[1] or head[2]), []
     limit = WIKI_LIMIT if head[2] else LIMIT if is_choice else BRANCH
@@ -295,7 +302,7 @@ def _divided(text: str) -> list[str]:
         return []
     found, syntax = [""], head[0]
     for start, inner, end in spans:
-        each = _divided(before + text[inner:end] + text[last.end() :])
+        each = _divided(before + text[inner:end] + text[last.end() :], level + 1)
         if not each or len(found) + len(each) > 4 * MOST:
             return []
         found += [syntax + text[start:inner], *each]

@@ -13,6 +13,7 @@ from attncli.faithful.parse import Segment, TaggedLine, count
 from attncli.faithful.spans import WeightIndex, WordWeights, words
 from models.core.types import Span
 
+TOUCHING = re.compile(r"\S*(?:\s[!?:;»]+(?!\S))?")  # punctuation behind a word, as in « oui » ?
 ROOT = -1  # parent of the tags that no element contains
 
 
@@ -121,7 +122,7 @@ class _Placing:
         end = self.target_words[word][1]
         last = word + 1 == len(self.target_words)
         gap = self.target[end : None if last else self.target_words[word + 1][0]]
-        return end + len(re.split(r"\s", gap, maxsplit=1)[0])
+        return end + len(TOUCHING.match(gap)[0])  # type: ignore[index]
 
     def _start(self, word: int) -> int:
         """Return the start of a target word, including punctuation that touches only this word."""

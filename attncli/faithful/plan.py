@@ -200,7 +200,8 @@ class Plan:
         if len(TAG.findall(line)) > LINE_TAGS:
             return self._refused(f"line {self.line.number} has more than {LINE_TAGS:,} tags")
         unknown = (lambda text: "") if self.options.verbatim else self._unknown_signs
-        tagged = parse(line, unknown, (self.language, self.model.to))
+        languages = (self.language, self.model.to)
+        tagged = parse(line, unknown, languages, dollars=self.line.dollars)
         if not tagged.tags and not self.options.verbatim and not tagged.escaped:
             return self._of_text()
         if not has_word(tagged.text):
@@ -212,10 +213,17 @@ class Plan:
                 lambda text: composed(self._plain(text), self.model.source_length)
             )
             tagged = tagged._replace(text=prepared_in_place(tagged.text, form))
-        blocks = tuple(block for block in tagged.blocks if has_word(block))
-        gaps = ("", *[" "] * (len(blocks) - 1), "")
-        plan = replace(self, pieces=blocks, gaps=gaps, tagged=tagged, parts=tagged.parts)
-        return plan._shortened()
+        pieces, gaps = list[str](), [""]
+        for block in tagged.blocks:
+            if has_word(block):
+                pieces.append(block)
+                gaps.append(" ")
+            elif MARK.search(block):  # a placeholder between two blocks
+                gaps[-1] += block if gaps[-1].endswith(" ") or not pieces else f" {block}"
+                gaps[-1] += " "
+        gaps[-1] = gaps[-1].rstrip()
+        plan = replace(self, pieces=tuple(pieces), gaps=tuple(gaps), tagged=tagged)
+        return replace(plan, parts=tagged.parts)._shortened()
 
     def _outer(self, text: str) -> tuple[str, str]:
         """Return what is before and after the part of a text that the model reads."""
@@ -233,7 +241,8 @@ class Plan:
     def _protected(self, text: str, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
         if text.isascii() and not QUICK.search(text):
             return text, parts
-        found = protect(text, self._unknown_signs, (self.language, self.model.to))
+        languages, dollars = (self.language, self.model.to), self.line.dollars
+        found = protect(text, self._unknown_signs, languages, dollars=dollars)
         if len(parts) + len(found.parts) > MOST:
             return text, parts
         moved = MARK.sub(lambda mark: chr(ord(mark[0]) + len(parts)), found.text)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from attncli.faithful.kinds import EMOJI, KINDS
-from attncli.faithful.numbers import HALF_DAYS, in_style, localised
+from attncli.faithful.numbers import HALF_DAYS, ROMAN, in_style, localised
 from models.text.tokenizer import RESERVED
 
 FIRST = RESERVED  # the first mark
@@ -31,7 +31,7 @@ QUICK = re.compile(
     r"|XXX|BIC|localhost|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
 )
 AMOUNTS = re.compile(  # what a model may lose: times, numbers with their signs, signs
-    rf"{HALF_DAYS.pattern}|(?:[€£¥₹$]\s?)?(?:(?<![\w)])[-−])?\d+(?:[.,]\d+)*(?:\s?[%€£¥₹$])?"
+    rf"{HALF_DAYS.pattern}|{ROMAN}|(?:[€£¥₹$]\s?)?(?:(?<![\w)])[-−])?\d+(?:[.,]\d+)*(?:\s?[%€£¥₹$])?"
     r"|[%&€£¥₹$\[\]{}]"
 )
 DOLLAR = re.compile(r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)")
@@ -77,12 +77,13 @@ def protect(
     *,
     more: Sequence[Part] = (),
     escaped: bool = False,
+    dollars: bool = False,
 ) -> Protected:
     """Take the protected parts out of a text.
 
     unknown: returns the characters of a text for which the model has no token. languages: of the
     source ("" if it is unknown) and of the output. more: parts that have marks in the text.
-    escaped: True writes the characters of a part as entities.
+    escaped: True writes the characters of a part as entities. dollars: True if $2 is a placeholder.
     """
     has_signs, strange = bool(QUICK.search(text)), set[str]()
     if has_signs or not text.isascii():  # a model may know letters such as ë and ō, from bytes
@@ -91,7 +92,7 @@ def protect(
     if not (strange or has_signs):
         return Protected(text, tuple(more))
     parts, marked, at = list(more), "", 0
-    found = _merged(text, _found(text, strange))
+    found = _merged(text, _found(text, strange, dollars))
     edges = {start for start, *_ in found} & {end for _, end, _ in found}  # of two parts
     for start, end, kind in found:
         if len(parts) >= MOST:
@@ -154,12 +155,16 @@ def is_sign(character: str) -> bool:
     return character in "#*@\\_§¶†‡•‰" or (kind[0] == "S" and character not in SOFT | PLAIN_TEXT)
 
 
-def _found(text: str, strange: set[str]) -> Iterator[FoundPart]:
+def has_dollar_names(text: str) -> bool:
+    """Return True if a text has the placeholders $1, $2, ...: all from 1 on. Others are prices."""
+    names = {int(one[0][1]) for one in DOLLAR.finditer(text)}
+    return bool(names) and names == {*range(1, len(names) + 1)}
+
+
+def _found(text: str, strange: set[str], dollars: bool) -> Iterator[FoundPart]:
     """Yield the protected parts of a text, in any order."""
-    # the placeholders $1, $2, ... of a text: all from 1 on. Others are prices
-    dollars = [*DOLLAR.finditer(text)]
-    if {int(one[0][1]) for one in dollars} == {*range(1, len({one[0] for one in dollars}) + 1)}:
-        yield from ((*one.span(), "dollar name") for one in dollars)
+    if dollars or has_dollar_names(text):
+        yield from ((*one.span(), "dollar name") for one in DOLLAR.finditer(text))
     covered = set[int]()  # characters of parts, whose signs take no further words
     for found in finder().finditer(text):
         kind, raw = KINDS[int(str(found.lastgroup)[1:])].name, found[0]

@@ -21,6 +21,7 @@ class Line(NamedTuple):
     fault: str = ""  # why the text cannot be processed; it is then only shown
     prefix: str = ""  # text that its outputs begin with
     looks: tuple[str, ...] = ()  # where they look; see attncli.faithful.steer
+    dollars: bool = False  # True if $2 is a placeholder, as in other texts of the document
 
 
 def text_line(number: int, text: str) -> Line:

@@ -84,7 +84,7 @@ def _looks(plan: Plan) -> list[tuple[Look, ...]]:
     """Return the looks of each piece."""
     texts, found = plan.texts, [list[Look]() for _ in plan.pieces]
     places = [
-        (number, word.span())
+        (number, without_marks(text, word.span()))
         for number, text in enumerate(texts)
         for word in re.finditer(r"\S+", text)
     ]
@@ -96,6 +96,13 @@ def _looks(plan: Plan) -> list[tuple[Look, ...]]:
         for number, spans in of_pieces.items():
             found[number].append(Look(tuple(spans), *words))
     return [tuple(each) for each in found]
+
+
+def without_marks(text: str, word: Span) -> Span:
+    """Return the span of a word without marks at its ends, which an alignment leaves out too."""
+    start, end = word
+    real = [at for at in range(start, end) if text[at].isalnum()]
+    return (real[0], real[-1] + 1) if real else word
 
 
 def _places(
@@ -130,7 +137,7 @@ def alternatives(plan: Plan, count: int) -> list[Alternative]:
     stops = plan.line.prefix.rstrip().endswith(STOPS) and piece + 1 < len(plan.pieces)
     piece += stops and written[piece]
     steering = plan.steering[piece] if plan.steering else PLAIN
-    return plan.model.alternatives(plan.texts[piece], steering, count)
+    return plan.model.next_words(plan.texts[piece], steering, count)
 
 
 def begun(plan: Plan, result: TranslatedLine) -> TranslatedLine:

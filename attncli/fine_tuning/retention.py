@@ -7,7 +7,7 @@ Source: Wortsman et al. 2022, Robust fine-tuning of zero-shot models, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -26,7 +26,8 @@ from models.storage.weights import bundle_weights
 
 SHARES = [tenths / 10 for tenths in range(10, 0, -1)]  # of the new weights, as they are tried
 SPARED = 2.0  # of the score of the dev set that is given up for old knowledge
-FORGOTTEN = 0.08  # nats per token by which the loss on the replay set may rise
+# that the replay set may lose: nats per token, and points of the score that is shown
+FORGOTTEN = {"loss": 0.08, "bleu": 2.0}
 MEASURED = 200  # examples of the dev set
 FEW = 20  # examples, of which BLEU is often 0, because no four words agree
 
@@ -54,7 +55,10 @@ def compared(run: Run, report: Report) -> Compared | None:
     def score(part: DevSet, name: str, share: float) -> float:
         return value(run, mixed(first, last, share), part, name, report)
 
-    share = chosen_share(score, dev, metric, replay) if replay and kept.step else 1.0
+    share = 1.0
+    if replay and kept.step:
+        trained = {"-".join(pair) for one in run.config.data.corpora for pair in one.directions}
+        share = chosen_share(score, dev, metric, replay.divided(trained))
     own, old = (
         ScoreChange(score(part, name, 0.0), score(part, name, share)) if part else None
         for part, name in ((dev, metric), (replay, "bleu"))
@@ -69,20 +73,29 @@ def compared(run: Run, report: Report) -> Compared | None:
 
 
 def chosen_share(
-    score: Callable[[DevSet, str, float], float], dev: DevSet | None, metric: str, replay: DevSet
+    score: Callable[[DevSet, str, float], float],
+    dev: DevSet | None,
+    metric: str,
+    known: Sequence[DevSet],
 ) -> float:
     """Return the smallest share that learned about as much as all new weights did.
 
-    score: that of a share on a set. The share is smaller if it costs too much old knowledge.
+    score: that of a share on a set. known: replay sets, of the directions of the run and of others.
+    The share is smaller if it costs too much of one.
     """
-    share, before = SHARES[0], score(replay, "loss", 0.0)
+    share = SHARES[0]
     if dev:
         enough = score(dev, metric, share) - SPARED
         lesser = takewhile(lambda one: score(dev, metric, one) >= enough, SHARES[1:])
         share = min(lesser, default=share)
-    left = [one for one in SHARES if one <= share]
-    kept = (one for one in left if before - score(replay, "loss", one) <= FORGOTTEN)
-    return next(kept, SHARES[-1])
+    limits = [(part, name, most) for name, most in FORGOTTEN.items() for part in known]
+    before = [score(part, name, 0.0) for part, name, _ in limits]
+
+    def keeps(one: float) -> bool:
+        rows = zip(limits, before, strict=True)
+        return all(first - score(part, name, one) <= most for (part, name, most), first in rows)
+
+    return next(filter(keeps, (one for one in SHARES if one <= share)), SHARES[-1])
 
 
 def mixed(first: Tensors, last: Tensors, share: float) -> Tensors:

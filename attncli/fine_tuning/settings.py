@@ -24,6 +24,7 @@ MOST, LEAST = 10, 3  # passes over the data
 COUNTED = PASSES // LEAST  # examples to count; more do not change the settings
 # of another stage of training (hard attention, rewards, unfreezing)
 STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attention.")
+RATES = frozenset({"train.lr", "train.self_critical_lr"})
 
 
 def begun(values: Values, start: Path) -> Values:
@@ -66,10 +67,10 @@ def fine_tuning(examples: int, rate: float, given: Collection[str], *, has_repla
 
     A low rate that falls linearly and few updates keep what the model knew; with a replay set
     their number is always the same. rate: its peak, of the kind of input. given: names of the
-    settings that the user set. There are none for another stage of training, to which the settings
-    of the model's own training apply.
+    settings that the user set. There are none for another stage of training whose rate is given:
+    the settings of the model's own training apply to it.
     """
-    if any(name.startswith(STAGES) for name in given):
+    if RATES.intersection(given) and any(name.startswith(STAGES) for name in given):
         return {}
     is_bounded = has_replay and "train.epochs" not in given
     passes = max(LEAST, min(MOST, PASSES // max(1, examples)))

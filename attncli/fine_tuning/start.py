@@ -78,4 +78,4 @@ class ModelStart(Start):
 
     def compared_outputs(self, dev: int, replay: int) -> int:
         """Return how many outputs the comparison computes: two shares, tried and final, of each."""
-        return 4 * min(dev, retention.MEASURED) + 2 * replay
+        return 4 * (min(dev, retention.MEASURED) + replay)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -11,16 +10,20 @@ import numpy
 from PIL import Image
 from torch import Tensor
 
-from attncli.caption.images import SIDE
+from attncli.caption.images import SIDE, steering_of
 from attncli.interface.results import RankedOutputs, check_search, framed
+from attncli.render.image_attention import SIDE as SHOWN
 from attncli.render.image_attention import html_page, maps_as_text
-from attncli.render.image_maps import attention_maps
+from attncli.render.image_maps import attention_maps, fitting
 from attncli.terminal.messages import current_screen
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
 from models.engines.captioner import Caption, ImageAttention, ImageInput
 from models.engines.captioner import Captioner as ImageModel
-from models.signals.images import open_image, to_square
+from models.search.prefix import Steering
+from models.signals.images import in_shape, open_image, size_of
+
+GivenFrame = str | tuple[float, float, float, float]  # a frame of an image
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,10 +33,15 @@ if TYPE_CHECKING:
     GivenImage: TypeAlias = str | Path | bytes | Image.Image | NDArray[Any] | Tensor
 
 
+BELOW = 205  # pixels of what is below an image in a notebook
+
+
 class ImageCaption(RankedOutputs, Caption):
     """The captions of an image, best first, and the map of each word of the best."""
 
-    image: Image.Image | None  # the square that the model read, unless pixels were given
+    image: (
+        Image.Image | None
+    )  # what the model read of it, in its own shape; None: pixels were given
 
     @property
     def alignment(self) -> ImageAttention | None:
@@ -47,7 +55,8 @@ class ImageCaption(RankedOutputs, Caption):
 
     def _repr_html_(self) -> str:
         """Return the image whose caption shows the map of the word pointed at, for a notebook."""
-        return framed(html_page(self._maps()), 580)
+        maps = self._maps()
+        return framed(html_page(maps), fitting(maps.image, SHOWN)[1] + BELOW)
 
     def _maps(self) -> AttentionMaps:
         if self.attention is None or self.image is None:
@@ -60,7 +69,13 @@ class Captioner(ImageModel):
 
     @overload  # type: ignore[override]
     def caption(  # type: ignore[overload-overlap]
-        self, images: GivenImage, *, search: SearchConfig | None = ..., attention: bool = ...
+        self,
+        images: GivenImage,
+        *,
+        search: SearchConfig | None = ...,
+        attention: bool = ...,
+        prefix: str = ...,
+        look: GivenFrame | Sequence[GivenFrame] = ...,
     ) -> ImageCaption: ...
 
     @overload
@@ -70,33 +85,45 @@ class Captioner(ImageModel):
         *,
         search: SearchConfig | None = ...,
         attention: bool = ...,
+        prefix: str = ...,
+        look: GivenFrame | Sequence[GivenFrame] = ...,
     ) -> list[ImageCaption]: ...
 
     def caption(
-        self, images: Any, *, search: SearchConfig | None = None, attention: bool = True
+        self,
+        images: Any,
+        *,
+        search: SearchConfig | None = None,
+        attention: bool = True,
+        prefix: str = "",
+        look: GivenFrame | Sequence[GivenFrame] = (),
     ) -> ImageCaption | list[ImageCaption]:
         """Caption an image, or many: one in, one out; a list in, a list out.
 
         images: a path, a PIL image, a file or its bytes, or an array (h, w) or (h, w, 3 or 4), of
         0 to 255 or, if it has floats, 0 to 1. A tensor is an array, such an image (3, h, w), or
         features (S, V). search: settings; the default is `self.search`.
-        attention: False leaves out the maps.
+        attention: False leaves out the maps. prefix: text that each caption begins with. look: the
+        frame (left, top, right, bottom) in pixels that alone may be attended to, or a text as that
+        of `attn caption --look`, or several of these.
         """
         check_search(search)
         is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
         is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
         is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
         opened = [self._opened(image) for image in ([images] if is_one else images)]
-        found = super().caption(opened, search=search, attention=attention)
+        looks, steering = looks_of(look), list[Steering]()
+        for given, image in zip([images] if is_one else images, opened, strict=True):
+            size = size_of(Path(given)) if isinstance(given, (str, Path)) else _size(image)
+            steering.append(steering_of(self, size, prefix, looks))
+        found = super().caption(opened, search=search, attention=attention, steering=steering)
         results = [self._result(*each) for each in zip(found, opened, strict=True)]
         return results[0] if is_one else results
 
     def _result(self, caption: Caption, image: ImageInput) -> ImageCaption:
         result = ImageCaption._make(caption)
-        config = self.config.image
-        larger = dataclasses.replace(config, size=max(config.size, SIDE))
         shown = caption.attention is not None and isinstance(image, Image.Image)
-        result.image = to_square(image, larger) if shown else None  # type: ignore[arg-type]
+        result.image = in_shape(image, self.config.image, SIDE) if shown else None  # type: ignore[arg-type]
         return result
 
     def _opened(self, image: Any) -> ImageInput:
@@ -120,6 +147,18 @@ class Captioner(ImageModel):
             channels_first = image.dim() == 3 and image.shape[0] == 3 and image.shape[-1] > 4
             image = (image.permute(1, 2, 0) if channels_first else image).cpu().numpy()
         return _from_array(image)
+
+
+def looks_of(look: GivenFrame | Sequence[GivenFrame]) -> tuple[str, ...]:
+    """Return one frame or several as texts."""
+    is_one = isinstance(look, str) or (len(look) == 4 and not isinstance(look[0], (str, tuple)))
+    frames: Sequence[Any] = [look] if is_one else look
+    return tuple(one if isinstance(one, str) else ",".join(map(str, one)) for one in frames)
+
+
+def _size(image: ImageInput) -> tuple[int, int]:
+    """Return width and height of an image; of pixels or features, those of a square."""
+    return image.size if isinstance(image, Image.Image) else (1, 1)
 
 
 def _from_array(array: Any) -> Image.Image:

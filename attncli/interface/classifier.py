@@ -37,7 +37,7 @@ class ClassifiedText(Classification):
 
     def _repr_html_(self) -> str:
         """Return the coloured words, for a notebook."""
-        return framed(html([self._weighted]), 110 + 40 * (len(self.text) // 80))
+        return framed(html([self._weighted]), 115 + 22 * (len(self.text) // 80))
 
     @property
     def _weighted(self) -> WeightedText:

@@ -29,12 +29,30 @@ from models.core.types import EMPTY, Translation
 from models.core.use_config import SearchConfig
 from models.engines.text_translator import TextTranslator
 from models.engines.translator import Translator as TextModel
+from models.search.alternatives import Alternative
 from models.storage.settings import read_settings
 from models.text.languages import Glossary, Term
 
 # a dictionary, pairs, or a path
 GivenPairs: TypeAlias = Mapping[str, str] | Iterable[Sequence[str]] | str | Path | None
-ROW, HEAD = 28, 260  # pixels of a row of a heat map, and of what is above it
+ROW, HEAD = 33, 305  # pixels of a row of a heat map, and of what is above it
+GivenLook = str | int  # words of a text, by themselves or by number
+
+
+def looks_of(look: GivenLook | Sequence[GivenLook]) -> tuple[str, ...]:
+    """Return one look or several as texts."""
+    return tuple(map(str, [look] if isinstance(look, (str, int)) else look))
+
+
+def lines_of(
+    texts: Sequence[str], prefix: str | Sequence[str], looks: tuple[str, ...]
+) -> list[Line]:
+    """Return texts as lines that are steered. prefix: of all, or one for each."""
+    prefixes = [prefix] * len(texts) if isinstance(prefix, str) else [*prefix]
+    if len(prefixes) != len(texts):
+        raise InputError(f"{len(prefixes)} prefixes for {len(texts)} texts", "one for each")
+    pairs = enumerate(zip(texts, prefixes, strict=True), 1)
+    return [Line(number, text, prefix=own, looks=looks) for number, (text, own) in pairs]
 
 
 class DrawnPair:
@@ -118,6 +136,8 @@ class Translator(TextModel):
         source: str | list[str] = ...,
         search: SearchConfig | None = ...,
         verbatim: bool = ...,
+        prefix: str | Sequence[str] = ...,
+        look: GivenLook | Sequence[GivenLook] = ...,
         address: str = ...,
         glossary: GivenPairs = ...,
         memory: GivenPairs = ...,
@@ -132,6 +152,8 @@ class Translator(TextModel):
         source: str | list[str] = ...,
         search: SearchConfig | None = ...,
         verbatim: bool = ...,
+        prefix: str | Sequence[str] = ...,
+        look: GivenLook | Sequence[GivenLook] = ...,
         address: str = ...,
         glossary: GivenPairs = ...,
         memory: GivenPairs = ...,
@@ -145,6 +167,8 @@ class Translator(TextModel):
         source: str | Sequence[str] = "",
         search: SearchConfig | None = None,
         verbatim: bool = False,
+        prefix: str | Sequence[str] = "",
+        look: GivenLook | Sequence[GivenLook] = (),
         address: str = "",
         glossary: GivenPairs = None,
         memory: GivenPairs = None,
@@ -158,28 +182,57 @@ class Translator(TextModel):
         to the model as they are. address: formal or informal. glossary: terms that outputs must
         contain, as a dictionary, pairs, or the path of a table. memory: texts whose translations
         come back as given, also where only numbers differ; as glossary, or the path of a TMX file.
-        Raises ModelError for a direction that the model does not have.
+        prefix: begin of the output, or one for each text; a space ends its last word. look: words
+        that alone may be attended to: "dog", 3 or "2-4@1-3" (for words 1 to 3 of the output), or
+        several. Raises ModelError for a direction that the model has not, and wrong steering.
         """
         check_search(search)
         for languages in (to, source):
             as_list(languages, "language")
         found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
+        model = self._changed(search, address, glossary)
+        start, target = directions[0] if directions else ("", "")
+        known = pairs_of(memory, lambda path: read_memory(path, start, target))
+        lines = lines_of(found, prefix, looks_of(look))
+        options = TranslateOptions(verbatim=verbatim, memory=known)
+        results = model._translated_lines(lines, directions, options)
+        return results[0] if isinstance(texts, str) else results
+
+    def _changed(
+        self, search: SearchConfig | None, address: str, glossary: GivenPairs
+    ) -> Translator:
+        """Return this model with other settings of the search, an address and a glossary."""
         model = self.with_search(search) if search else self
         model = model.with_address(address) if address else model
         if terms := pairs_of(glossary, lambda path: read_glossary(path).terms):
             model = model.with_glossary(Glossary(tuple(Term(*term) for term in terms)))
-        source, target = directions[0] if directions else ("", "")
-        known = pairs_of(memory, lambda path: read_memory(path, source, target))
-        options = TranslateOptions(verbatim=verbatim, memory=known)
-        results = model._translated_lines(found, directions, options)
-        return results[0] if isinstance(texts, str) else results
+        return model
+
+    def alternatives(
+        self,
+        text: str,
+        prefix: str = "",
+        n: int = 8,
+        *,
+        to: str = "",
+        source: str = "",
+        look: GivenLook | Sequence[GivenLook] = (),
+    ) -> list[Alternative]:
+        """Return the words that the translation of a text can go on with, with probabilities.
+
+        prefix: the translation so far. n: at most 20 words, the most probable first. look: see
+        `translate`. Raises ModelError for a direction that the model does not have.
+        """
+        model = self.for_direction(to, source) if to or source else self
+        line = Line(1, text, prefix=prefix, looks=looks_of(look))
+        return TranslateRunner(model._engine()).alternatives(line, n)
 
     def _translated_lines(
-        self, texts: list[str], directions: list[tuple[str, str]], options: TranslateOptions
+        self, texts: list[Line], directions: list[tuple[str, str]], options: TranslateOptions
     ) -> list[TranslatedText]:
-        """Translate texts with source and target languages; those of each target together."""
-        numbered = list(enumerate(zip(texts, directions, strict=True), 1))
+        """Translate lines with source and target languages; those of each target together."""
+        numbered = [(line.number, (line, own)) for line, own in zip(texts, directions, strict=True)]
         starts = {n: source or self.source_language for n, (_, (source, _)) in numbered}
         results: dict[int, TranslatedText] = {}
         for to in dict.fromkeys(target for _, target in directions):
@@ -189,7 +242,7 @@ class Translator(TextModel):
                 options,
                 languages=lambda lines: [starts[line.number] for line in lines],
             )
-            lines = [Line(n, text) for n, (text, (_, target)) in numbered if target == to]
+            lines = [line for _, (line, (_, target)) in numbered if target == to]
             [found] = runner.run([lines])
             results |= {one.line.number: model._result(one) for one in found}
         return [results[n] for n, _ in numbered]
@@ -226,7 +279,8 @@ class Translator(TextModel):
         return replace(self.alignment, units="word")
 
     def _result(self, outcome: TranslatedLine) -> TranslatedText:
-        assert outcome.translation  # long texts are split, not refused
+        if outcome.translation is None:  # long texts are split; what cannot be steered is refused
+            raise InputError(outcome.note, "another prefix or look")
         result = TranslatedText._make(outcome.translation._replace(to=self.to))
         result.model = self
         result.stand_ins, result.checks = outcome.stand_ins, outcome.checks

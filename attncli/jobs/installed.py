@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from attncli.terminal.messages import Messages, Silent
 from attncli.training.folder import RunFolder
+from models.core.annexes import find_part
 from models.core.errors import ConfigurationError, ModelError
 from models.core.files import check_regular, read_regular, write_folder
 from models.core.sources import source_of
@@ -88,16 +89,15 @@ def add(
     the conversion and this choice. Raises ModelError if the name is taken, or the model is damaged;
     nothing is installed then.
     """
-    from models.importers.hub import fetch, is_hub_name
-
+    hub = find_part("importer", "hub")
     path, source = Path(source), str(source)
     target = user_folder() / _checked_name(name or (path.name if path.is_dir() else path.stem))
     if target.exists():
         raise ModelError(
             f"a model named {target.name} is installed", "a new name", "choose one with --name"
         )
-    if is_hub_name(source):
-        path = fetch(source, revision)
+    if hub and hub.is_hub_name(source):
+        path = hub.fetch(source, revision)
     elif revision:
         raise ModelError(f"--revision {revision} of {source}", "a name of the hub")
     write_folder(target, lambda part: _install(path, part, source, sample, messages or Silent()))
@@ -191,20 +191,19 @@ def _install(
     path: Path, folder: Path, source: str, sample: Path | None, messages: Messages
 ) -> None:
     """Write a bundle into a folder."""
-    from attncli.jobs.heads import with_head
-    from models.importers.base import import_model, is_published
     from models.networks.bundle import read
 
+    importer = find_part("importer", "files")
     if not path.exists():
         raise ModelError(
             f"no file {path}",
             "a file made by `attn models pack`, a public model, or a name of the hub as owner/name",
         )
     check_regular(path, inside=True)
-    if is_published(path):
+    if importer and importer.is_published(path):
         with messages.progress(f"converting {path.name}", total=1.0) as advance:
-            import_model(path, folder, name=source, advance=advance)
-        if chosen := with_head(folder, sample):
+            importer.import_model(path, folder, name=source, advance=advance)
+        if chosen := find_part("importer", "heads").with_head(folder, sample):
             messages.say(chosen)
     elif path.is_dir():
         is_int8 = read_settings(path).get("weights") == "int8"

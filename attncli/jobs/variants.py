@@ -23,20 +23,13 @@ from attncli.training.sources import comparison_of, source_of_run
 from models.core import registry
 from models.core.config import AttentionConfig, ModelConfig
 from models.core.errors import ConfigurationError, unknown_name
+from models.core.registry import SETTINGS
 from models.core.settings import check_limits, fields_of, merged, overridden
 from models.core.sources import source_of
 from models.storage import presets as zoo
 
 NONE = "none"
 ATTENTION = "model.attention"
-PARTS = ("score", "window", "normalise", "read")
-PLACES = {  # kind of the names that are variants alone: the setting that they are values of
-    "pooling": "model.pooling",
-    "image_encoder": "model.image.encoder",
-    "copy": "model.copy",
-    "combination": "model.combination",
-    **{part: f"{ATTENTION}.{part}" for part in PARTS},
-}
 BUDGET = (  # settings of [train] that a preset takes from the base
     *("steps", "epochs", "minutes", "batch_tokens", "evaluate_every", "patience"),
 )
@@ -136,7 +129,7 @@ def setting(part: str, family: str) -> str:
     if equals:
         return f"{_place(key, family)}={value}"
     read = registry.settings_of(family)
-    places = [PLACES[kind] for kind in PLACES if key in names_of(kind)]
+    places = [SETTINGS[kind] for kind in SETTINGS if key in names_of(kind)]
     for place in places:
         if place.split(".")[1] in read:
             return f"{place}={key}"
@@ -147,7 +140,8 @@ def setting(part: str, family: str) -> str:
             "name the data with --labels or --images, or a preset with -p",
         )
     none = [NONE] if comparison_of(family).without_attention else []
-    own = [one for kind in PLACES if PLACES[kind].split(".")[1] in read for one in names_of(kind)]
+    kinds = [kind for kind, place in SETTINGS.items() if place.split(".")[1] in read]
+    own = [one for kind in kinds for one in names_of(kind)]
     hint = "parts are joined by +: dot+local_p" if "," in key else ""
     raise unknown_name("variant", key, [*none, *own, *zoo.PRESETS], hint=hint)
 

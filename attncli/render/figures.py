@@ -17,6 +17,7 @@ import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font, get_font_names
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.offsetbox import AnchoredOffsetbox, HPacker, TextArea, VPacker
 from matplotlib.patches import Patch, Rectangle
 
@@ -50,7 +51,8 @@ FONTS = (  # each letter uses the first font that has it
     "Noto Sans Hebrew",
     "Noto Sans Devanagari",
 )
-CELL = 0.32  # inches: of an alignment
+CELL, TITLE = 0.32, 0.18  # inches: of an alignment, and a further line of its title
+ACROSS = 3  # panels in a row
 LEVELS = (0, 25, 50, 75, 100)  # percent, in the key
 KEY, KEY_LINE, LETTER = 0.85, 0.25, 0.09  # inches: an entry of the key, its line, a letter
 FACTS = ("Creator", "Date", "Format", "Type")  # that an SVG would state about itself
@@ -60,43 +62,60 @@ COLUMNS = 80  # letters of a line of words
 
 
 def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes:
-    """Draw all pairs, one under another, their panels side by side, and a key below.
+    """Draw all pairs, one under another, their panels in rows of three, and a key below.
 
     kind: svg, png or pdf.
     """
-    drawn = [pair for pair in pairs if pair.source and pair.target]
-    panels = max((len(pair.panels) for pair in drawn), default=1)
-    across = max((CELL * (len(pair.source) + 6) for pair in drawn), default=4.0)
-    heights = [CELL * (len(pair.target) + 5) for pair in drawn] or [1.0]
+    rows = [
+        pair._replace(panels=pair.panels[start : start + ACROSS])
+        for pair in pairs
+        for start in range(0, len(pair.panels), ACROSS)
+        if pair.source and pair.target
+    ]
+    panels = max((len(row.panels) for row in rows), default=1)
+    across = max((CELL * (len(row.source) + 6) for row in rows), default=4.0)
+    room = int(across / LETTER)  # letters in a line of a title
+    heights = [CELL * (len(row.target) + 5) + TITLE * _most_lines(row, room) for row in rows] or [
+        1.0
+    ]
     with matplotlib.rc_context({"font.family": fonts()}):
         columns = max(1, min(len(LEVELS) + 1, int(across * panels / KEY)))
-        below = KEY_LINE * (1 + math.ceil((len(LEVELS) + 1) / columns)) if drawn else 0
-        size = across * panels, sum(heights) + below
-        figure = Figure(figsize=size, layout="constrained")
+        below = KEY_LINE * (1 + math.ceil((len(LEVELS) + 1) / columns)) if rows else 0
+        size = across * panels, sum(heights) + below + TITLE
+        layout = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - TITLE / size[1]))  # room for titles
+        figure = Figure(figsize=size, layout=layout)
         grid = figure.subplots(
             len(heights), panels, squeeze=False, gridspec_kw={"height_ratios": heights}
         )
         for axes in grid.flat:
             axes.set_axis_off()
-        for row, pair in zip(grid, drawn, strict=False):
-            for axes, panel in zip(row, pair.panels, strict=False):
-                _panel(axes, pair, panel, int(across / LETTER))
+        for line, row in zip(grid, rows, strict=False):
+            for axes, panel in zip(line, row.panels, strict=False):
+                _panel(axes, row, panel, room)
         if below:
-            _key(figure, columns)
+            framed = any(panel.framed for row in rows for panel in row.panels)
+            _key(figure, columns, rows[0].key, framed=framed)
         return saved(figure, kind)
 
 
-def _key(figure: Figure, columns: int) -> None:
-    """Draw the scale of the colours and the meaning of frames below the pairs."""
+def _most_lines(pair: AlignedPair, room: int) -> int:
+    """Return the lines of the longest title of a pair's panels beyond the first."""
+    return max(len(textwrap.wrap(panel.title, max(room, 12))) for panel in pair.panels) - 1
+
+
+def _key(figure: Figure, columns: int, title: str, *, framed: bool) -> None:
+    """Draw the scale of the colours below the pairs, and the meaning of frames if there are any."""
     patches = [Patch(facecolor=shade(n / 100).code, edgecolor="#cccccc") for n in LEVELS]
-    patches.append(Patch(fill=False, edgecolor=LINK, linewidth=1.5))
-    labels = [*(f"{n} %" for n in LEVELS), "linked"]
+    labels = [f"{n} %" for n in LEVELS]
+    if framed:
+        patches.append(Patch(fill=False, edgecolor=LINK, linewidth=1.5))
+        labels.append("linked")
     figure.legend(
         patches,
         labels,
         loc="outside lower center",
         ncols=columns,
-        title="attention",
+        title=title,
         frameon=False,
         handlelength=1,
         fontsize="small",

@@ -21,6 +21,7 @@ from attncli.render.image_maps import (
     described,
     entropy_name,
     explained,
+    fitting,
     highlighted,
     npz,
     smooth,
@@ -50,10 +51,11 @@ def draw_maps(attention: AttentionMaps, *, kind: str = "png") -> bytes:
 
     count = len(attention.words) + 1
     columns = max(3, min(min(COLUMNS, key=lambda columns: -count % columns), count))
-    rows = math.ceil(count / columns)
+    rows, panel = math.ceil(count / columns), fitting(attention.image, PANEL_SIDE)
+    high = PANEL * panel[1] / PANEL_SIDE
     line = round(14 * columns * PANEL)  # letters
     with matplotlib.rc_context({"font.family": fonts(), "font.size": 8}):
-        size = columns * PANEL, rows * (PANEL + BELOW) + 1
+        size = columns * PANEL, rows * (high + BELOW) + 1
         figure = Figure(figsize=size, layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for number, axes in enumerate(panels):
@@ -61,10 +63,10 @@ def draw_maps(attention: AttentionMaps, *, kind: str = "png") -> bytes:
             axes.set_frame_on(False)
             if 0 < number < count:
                 word = number - 1
-                axes.imshow(highlighted(attention, word, PANEL_SIDE))
+                axes.imshow(highlighted(attention, word, panel))
                 axes.set_title(label_of(attention.words[word]), weight="bold")
                 axes.set_xlabel(label_of(attention.figures(word)))
-        panels[0].imshow(attention.image.resize((PANEL_SIDE, PANEL_SIDE)))
+        panels[0].imshow(attention.image.resize(panel))
         figure.suptitle(textwrap.fill(label_of(attention.caption), line), fontsize="large")
         note = label_of(f"{Path(attention.name).name}   {explained(attention)}")
         _scale(figure, textwrap.fill(note, line))
@@ -83,21 +85,20 @@ def _scale(figure: Figure, note: str) -> None:
     )
 
 
-SIDE = 384  # pixels of an image on the page
-MAP_SIDE = 96  # pixels of a map; the browser enlarges it
+SIDE = 384  # pixels of the longer side of an image on the page
+MAP_SIDE = 96  # pixels of the longer side of a map; the browser enlarges it
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; background: #fff; color: #1a1a1a }
 main { display: flex; flex-wrap: wrap; gap: 2rem; align-items: flex-start }
 figure { position: relative; width: 384px; margin: 0 }
-figure img { display: block; width: 384px; height: 384px }
+figure img { display: block }
 figcaption { padding-top: .5rem }
 .words { font-size: 1.15rem }
 .word { cursor: pointer; border-radius: 3px; padding: 0 .12em }
 .word:hover, .word:focus { background: #c2410c; color: #fff; outline: 0 }
 .word img, .word small { display: none; position: absolute; pointer-events: none }
 .word img { left: 0; top: 0 }
-.word small { right: 0; top: 384px; transform: translateY(-100%); padding: 0 .4em }
-.word small { color: #fff; background: #c2410c }
+.word small { left: 0; top: 0; padding: 0 .4em; color: #fff; background: #c2410c }
 .word:hover img, .word:focus img, .word:hover small, .word:focus small { display: block }
 .name, .others, .fault { color: #6a6a6a; font-size: .85rem; overflow-wrap: anywhere }
 .fault { color: #b91c1c }
@@ -127,9 +128,9 @@ def figure(attention: AttentionMaps, others: Sequence[tuple[str, float]] = ()) -
     words = " ".join(_word(attention, number) for number in range(len(attention.words)))
     rest = "".join(f"<br>{escaped(text)} <i>{score:.4f}</i>" for text, score in others)
     others_said = f'<div class="others">{rest.removeprefix("<br>")}</div>\n' if rest else ""
-    image = data_url(attention.image.resize((SIDE, SIDE)), "JPEG", quality=85)
+    image = data_url(attention.image.resize(fitting(attention.image, SIDE)), "JPEG", quality=85)
     return (
-        f'<figure><img src="{image}" alt="{escaped(attention.caption)}">\n'
+        f'<figure><img src="{image}" {_size(attention)} alt="{escaped(attention.caption)}">\n'
         f'<figcaption><div class="words">{words}</div>\n{others_said}'
         f'<div class="name">{escaped(attention.name)}<br>{escaped(explained(attention))}</div>'
         "</figcaption></figure>\n"
@@ -143,16 +144,21 @@ def fault(name: str, note: str) -> str:
 
 
 def _word(attention: AttentionMaps, word: int) -> str:
-    shade = f'<img src="{_shade(attention, word)}" alt="">'
+    shade = f'<img src="{_shade(attention, word)}" {_size(attention)} alt="">'
     figures = f"<small>{attention.figures(word)}</small>"
     return (
         f'<span class="word" tabindex="0">{escaped(attention.words[word])}{shade}{figures}</span>'
     )
 
 
+def _size(attention: AttentionMaps) -> str:
+    """Return the attributes of the size of an image on the page."""
+    return 'width="{}" height="{}"'.format(*fitting(attention.image, SIDE))
+
+
 def _shade(attention: AttentionMaps, word: int) -> str:
     """Return a black PNG as a data URL, opaque where the word has no attention."""
-    away = (1 - smooth(attention.drawn(word), MAP_SIDE)) * (1 - DARK)
+    away = (1 - smooth(attention.drawn(word), fitting(attention.image, MAP_SIDE))) * (1 - DARK)
     opacity = (255 * (1 - attention.faded(word)) * away).round().astype(np.uint8)
     shade = Image.merge("LA", [Image.new("L", opacity.shape[::-1]), Image.fromarray(opacity)])
     return data_url(shade, "PNG", optimize=True)
@@ -206,14 +212,16 @@ def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:
 
 
 def _panels(attention: AttentionMaps, columns: int, screen: Screen) -> Iterator[list[str]]:
+    ratio = attention.image.height / attention.image.width
+    size = columns, max(2, round(columns * ratio / 2) * 2)  # a character is twice as high as wide
     if screen.colours:
-        image = attention.image.resize((columns, columns))
+        image = attention.image.resize(size)
         yield [*_blocks(np.asarray(image), screen), " " * columns, " " * columns]
     for word, text in enumerate(attention.words):
         if screen.colours:
-            drawn = _blocks(np.asarray(highlighted(attention, word, columns)), screen)
-        else:  # a character is twice as high as it is wide
-            levels = smooth(attention.drawn(word), columns)[: columns // 2 * 2 : 2]
+            drawn = _blocks(np.asarray(highlighted(attention, word, size)), screen)
+        else:
+            levels = smooth(attention.drawn(word), size)[::2]
             levels *= 1 - attention.faded(word)
             rows = (levels * (len(SHADES) - 1)).round().astype(int)
             drawn = ["".join(SHADES[level] for level in row) for row in rows]

@@ -33,7 +33,7 @@ class AttentionMaps(NamedTuple):
     """An image, the words of its caption, and the attention map of each word."""
 
     name: str  # of the image
-    image: Image.Image  # RGB, square, as the model received it
+    image: Image.Image  # RGB, what the model reads of the photo, in its own shape
     words: tuple[str, ...]
     maps: NDArray[np.float32]  # (W, rows, columns)
     gates: NDArray[np.float32] | None  # (W,) beta: share of the context that the decoder used
@@ -43,6 +43,7 @@ class AttentionMaps(NamedTuple):
     hard: bool = False  # True: pictures show only the cell of the largest weight
     place: str = ""  # layer and head, where they were chosen
     model: str = ""  # its name, where the picture names it
+    text: str = ""  # the caption, if the words of the panels are others
 
     def drawn(self, word: int) -> NDArray[np.float32]:
         """Return the map (rows, columns) of a word as it is drawn."""
@@ -59,8 +60,8 @@ class AttentionMaps(NamedTuple):
 
     @property
     def caption(self) -> str:
-        """Return the words as one line."""
-        return " ".join(self.words)
+        """Return the caption: the words as one line, unless it is given."""
+        return self.text or " ".join(self.words)
 
     def figures(self, word: int) -> str:
         """Return gate, entropy and copied share of a word as text."""
@@ -91,19 +92,25 @@ def attention_maps(
     )
 
 
-def smooth(weights: NDArray[np.float32], side: int) -> NDArray[np.float32]:
-    """Return a map enlarged to (side, side), from 0 to 1."""
+def fitting(image: Image.Image, side: int) -> tuple[int, int]:
+    """Return width and height of an image whose longer side becomes `side`."""
+    scale = side / max(image.size)
+    return max(1, round(scale * image.width)), max(1, round(scale * image.height))
+
+
+def smooth(weights: NDArray[np.float32], size: tuple[int, int]) -> NDArray[np.float32]:
+    """Return a map (height, width), enlarged to a size (width, height), from 0 to 1."""
     image = Image.fromarray(np.ascontiguousarray(weights, np.float32))
-    large = np.asarray(image.resize((side, side), Image.Resampling.BICUBIC)).clip(0)
+    large = np.asarray(image.resize(size, Image.Resampling.BICUBIC)).clip(0)
     most = large.max()
     return large / most if most > 0 else large
 
 
-def highlighted(attention: AttentionMaps, word: int, side: int) -> Image.Image:
-    """Return the image (side, side), bright where the word has attention."""
-    colours = np.asarray(attention.image.resize((side, side), Image.Resampling.LANCZOS), np.float32)
-    grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (side, side)
-    share = smooth(attention.drawn(word), side)[..., None]  # (side, side, 1)
+def highlighted(attention: AttentionMaps, word: int, size: tuple[int, int]) -> Image.Image:
+    """Return the image in a size (width, height), bright where the word has attention."""
+    colours = np.asarray(attention.image.resize(size, Image.Resampling.LANCZOS), np.float32)
+    grey = DARK * (colours @ np.array([0.299, 0.587, 0.114], np.float32))  # (height, width)
+    share = smooth(attention.drawn(word), size)[..., None]  # (height, width, 1)
     mixed = share * colours + (1 - share) * grey[..., None]
     mixed += attention.faded(word) * (255 - mixed)
     return Image.fromarray(mixed.round().astype(np.uint8))
@@ -160,6 +167,8 @@ def explained(attention: AttentionMaps) -> str:
     shown = ", ".join(filter(None, (attention.model, described(attention))))
     ends = f"0 one place, {cells:.2f} everywhere alike"
     said = "bright: where the model looks for a word, pale: the word names nothing;  "
+    if attention.text:  # the panels are of several methods
+        said = "bright: what the word depends on, by the method;  "
     return f"{said}{gate}{entropy_name(attention)}: {ends};  {shown}" if cells else shown
 
 

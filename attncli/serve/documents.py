@@ -24,6 +24,7 @@ from attncli.documents.document import (
     TEXT,
     Document,
     DocumentOptions,
+    check_lines,
     format_inside,
     format_of,
     hint,
@@ -162,6 +163,8 @@ def _read(given: Parameters, format: str, name: str) -> tuple[Document, list[Lin
     to, source = given.text("target"), given.text("source")
     options = DocumentOptions(columns, fields, keep, named_delimiter(Path(name)), to, source)
     try:
+        if format == TEXT:
+            check_lines(Path(name))
         document = jobs.opened(given.files["file"], format, options)
         return document, jobs.lines_of(document)
     except ModelError as error:
@@ -173,9 +176,10 @@ async def _answer(call: Call, upload: Upload, outcomes: list[TranslatedLine]) ->
     document, read = upload.document, call.service.read
     content = await read(lambda: jobs.written(document, outcomes))
     notes = await read(lambda: [*jobs.notes(document, outcomes)])
+    left = await read(lambda: [*jobs.left(document, outcomes, quoted=True)])
     token = FILES.add(content, upload.name)
     url = f"{call.request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
-    return {"translatedFileUrl": url, "name": upload.name, "notes": notes}
+    return {"translatedFileUrl": url, "name": upload.name, "notes": notes, "left": left}
 
 
 async def translated_html(

@@ -92,6 +92,9 @@ def _model_record(model: OfferedModel, is_default: bool) -> JsonObject:
         "licence": facts.about.licence,
         "use": facts.about.use,
         "score": facts.about.score,
+        "sense": {**facts.about.sense},
+        "knows": facts.about.knows,
+        "address": _knows_address(model),
         "languages": list(facts.about.languages),
         "directions": [{"source": one.source, "target": one.target} for one in model.directions],
         "bytes": facts.bytes,
@@ -99,6 +102,11 @@ def _model_record(model: OfferedModel, is_default: bool) -> JsonObject:
         "read_modes": _read_modes(model),
         "card": read_card(model.folder),
     }
+
+
+def _knows_address(model: OfferedModel) -> bool:
+    """Return True if a model has a token for a form of address."""
+    return any(b"<formal>" in file.read_bytes() for file in model.folder.glob("tokenizer*.*"))
 
 
 def _read_modes(model: OfferedModel) -> list[str]:

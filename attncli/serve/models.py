@@ -43,6 +43,11 @@ class Job(NamedTuple):
         """Return the job of a request. settings, options: see `Options.read`."""
         return cls(task, find_runner(task).options_of.read(settings, **options), weights)
 
+    @property
+    def outputs(self) -> int:
+        """Number of outputs of each input."""
+        return getattr(getattr(self.options, "search", None), "nbest", 1)
+
     def in_direction(self, languages: tuple[str, str]) -> Job:
         """Return the job for a source and a target language; empty for a single direction."""
         source, to = languages

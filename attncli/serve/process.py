@@ -1,7 +1,8 @@
 """The process of the service: sockets, signals, the browser.
 
 After SIGTERM, it answers for DRAIN more seconds and tells clients to close their connections.
-Then it accepts no more connections, and finishes the requests that have begun.
+Then it accepts no more connections, finishes the short requests that have begun, and ends large
+ones.
 """
 
 from __future__ import annotations
@@ -109,6 +110,7 @@ class Server(uvicorn.Server):
         """End gently; see the module's docstring."""
         self._service.draining = True
         await asyncio.sleep(DRAIN)
+        self._service.end()
         await super().shutdown(sockets)
 
     def _report(self, loop: asyncio.AbstractEventLoop, context: JsonObject) -> None:

@@ -1,19 +1,25 @@
 """The thread of a model, with a queue of work.
 
-Requests that arrive while a batch runs form the next batch; the thread never waits for more.
-Urgent work comes before bulk work, and after each TURN of work that takes longer. Bulk work becomes
-urgent after PATIENCE seconds. Work is dropped, also while it is computed, if its future is
-cancelled, because its client has gone or its time limit has passed.
+Requests that arrive while a batch runs form the next batch; the thread never waits for more. A
+batch has at most BATCH_COST, or one work. Urgent and bulk work never share one. The work with the
+earliest deadline comes first:
+
+    deadline = arrival + PATIENCE * cost of the request / BATCH_COST
+
+Bulk work pauses after each TURN for urgent work, and for bulk work with a quarter of its cost or
+less. Work is dropped, also while it is computed, if its future is done: its client has gone, its
+time limit has passed, or the service ends.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
 from attncli.serve.models import Job, ServedModel
@@ -28,8 +34,10 @@ from models.core.errors import (
 from models.core.limits import GIVE_TURN, free_memory
 
 BATCH = 64  # inputs of one batch
-PATIENCE = 5.0  # seconds that bulk work waits behind urgent work
-TURN = 0.2  # seconds that a batch computes before urgent work has its turn
+BATCH_COST = 4000  # characters times outputs of one batch; a request that costs more is bulk work
+PATIENCE = 5.0  # seconds that a request of BATCH_COST waits behind those that arrive later
+TURN = 0.2  # seconds that bulk work computes before others have their turn
+OTHERS = 4  # times its last turn: seconds in which work of others begins
 
 
 class Work(NamedTuple):
@@ -38,7 +46,14 @@ class Work(NamedTuple):
     job: Job
     inputs: Sequence[Any]
     results: Future[Sequence[Any]]
-    since: float  # by time.monotonic
+    cost: int  # of the inputs: characters times outputs
+    request: int  # cost of the whole request
+    deadline: float  # by time.monotonic
+
+    @property
+    def is_bulk(self) -> bool:
+        """True for work of a large request."""
+        return self.request > BATCH_COST
 
 
 class ModelThread:
@@ -53,20 +68,19 @@ class ModelThread:
         on_batch: Callable[[int, float], None] = lambda inputs, seconds: None,
     ) -> None:
         self._open, self._most, self._idle, self._on_batch = open_model, most, idle, on_batch
-        self._urgent: deque[Work] = deque()
-        self._bulk: deque[Work] = deque()
-        self._changed = threading.Condition()
+        self._waiting: list[Work] = []
+        self._changed = threading.Condition()  # its lock can be taken again
         self._model: ServedModel | None = None
-        self._closed = self._in_between = False
-        self._batch: list[Work] = []  # that is computed
-        self._turn = 0.0  # when it began, or had its last pause; by time.monotonic
+        self._closed = self._ending = False
+        self._running: list[list[Work]] = []  # batches, each in a pause of the one before
+        self._pause = 0.0  # when the last one has its next pause; by time.monotonic
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
         self._thread.start()
 
     @property
     def waiting(self) -> int:
         """Number of works that wait."""
-        return len(self._urgent) + len(self._bulk)
+        return len(self._waiting)
 
     @property
     def is_open(self) -> bool:
@@ -74,21 +88,33 @@ class ModelThread:
         return self._model is not None
 
     def submit(
-        self, job: Job, inputs: Sequence[Any], *, urgent: bool = True
+        self, job: Job, inputs: Sequence[Any], *, cost: int = 0, request: int = 0
     ) -> Future[Sequence[Any]]:
-        """Add work; return the future of its results. Raises RequestError if too much waits."""
-        work = Work(job, inputs, Future(), time.monotonic())
+        """Add work; return the future of its results. Raises RequestError if too much waits.
+
+        cost: of the inputs. request: of all inputs of the request.
+        """
+        deadline = time.monotonic() + PATIENCE * request / BATCH_COST
+        work = Work(job, inputs, Future(), cost, request, deadline)
         with self._changed:
             if self.waiting >= self._most:  # drop the work of clients that have gone
-                self._urgent, self._bulk = (
-                    deque(each for each in queue if not each.results.cancelled())
-                    for queue in (self._urgent, self._bulk)
-                )
+                self._waiting = [each for each in self._waiting if not each.results.done()]
             if self._closed or self.waiting >= self._most:
                 raise RequestError(503, "The service is busy: too many requests wait", SECONDS)
-            (self._urgent if urgent else self._bulk).append(work)
+            if self._ending and work.is_bulk:
+                raise _ending()
+            self._waiting.append(work)
             self._changed.notify()
         return work.results
+
+    def end(self) -> None:
+        """Fail bulk work, also while it is computed, and refuse more of it."""
+        with self._changed:
+            self._ending = True
+            for work in [*self._waiting, *chain(*self._running)]:
+                if work.is_bulk:
+                    with suppress(InvalidStateError):  # it is done
+                        work.results.set_exception(_ending())
 
     def close(self) -> None:
         """Finish the work that waits, then end the thread."""
@@ -101,7 +127,6 @@ class ModelThread:
         GIVE_TURN.set(self._between)
         while batch := self._next():
             self._timed(batch)
-            self._batch = []
             del batch  # so that an idle engine holds no results
 
     def _timed(self, batch: list[Work]) -> None:
@@ -111,31 +136,25 @@ class ModelThread:
         self._on_batch(inputs, time.monotonic() - started)
 
     def _between(self) -> None:
-        """Compute urgent work that arrived while a batch takes long.
+        """Compute work of smaller requests while a batch of bulk work takes long.
 
         Raises CancelledError if nobody waits for that batch.
         """
-        if time.monotonic() - self._turn < TURN:
-            return
-        if all(work.results.cancelled() for work in self._batch):
+        batch, now = self._running[-1], time.monotonic()
+        if all(work.results.done() for work in batch):
             raise CancelledError
-        current = self._batch
-        with self._changed:
-            batch = [] if self._in_between else self._taken([self._urgent])
-        if batch:
-            self._in_between = True
-            self._timed(batch)
-            self._in_between = False
-        self._batch, self._turn = current, time.monotonic()
+        if not batch[0].is_bulk or now < self._pause:
+            return
+        most, until = max(BATCH_COST, batch[0].request // 4), now + OTHERS * TURN
+        while time.monotonic() < until and (others := self._taken(most)):
+            self._timed(others)
+        self._pause = time.monotonic() + max(TURN, (time.monotonic() - now) / OTHERS)
 
     def _next(self) -> list[Work]:
         """Return the next batch, waiting for work; none at the end."""
         with self._changed:
             while True:
-                queues = [self._urgent, self._bulk]
-                if self._bulk and time.monotonic() - self._bulk[0].since > PATIENCE:
-                    queues.reverse()
-                if batch := self._taken(queues):
+                if batch := self._taken():
                     return batch
                 if self._closed:
                     return []
@@ -143,23 +162,35 @@ class ModelThread:
                     self._model = None
                     free_memory()
 
-    def _taken(self, queues: Sequence[deque[Work]]) -> list[Work]:
-        """Take the first work of some queues and all of the same job that fits into its batch."""
-        batch: list[Work] = []
-        size = 0
-        for queue in queues:
-            for _ in range(len(queue)):
-                work = queue.popleft()
-                if batch and (work.job != batch[0].job or size + len(work.inputs) > BATCH):
-                    queue.append(work)  # after one turn, the queue is in its order again
-                elif not work.results.cancelled():
+    def _taken(self, most: float = math.inf) -> list[Work]:
+        """Take the first work of a request of at most that cost, and what shares its batch."""
+        batch, others = list[Work](), list[Work]()
+        size = cost = 0
+        with self._changed:
+            for work in sorted(self._waiting, key=lambda one: one.deadline):
+                same = not batch or (work.job, work.is_bulk) == (batch[0].job, batch[0].is_bulk)
+                inputs, costs = size + len(work.inputs), cost + work.cost
+                fits = not batch or (inputs <= BATCH and costs <= BATCH_COST)
+                if work.results.done():
+                    continue
+                if work.request <= most and same and fits:
                     batch.append(work)
-                    size += len(work.inputs)
+                    size, cost = inputs, costs
+                else:
+                    others.append(work)
+            self._waiting = others
         return batch
 
     def _run(self, batch: list[Work]) -> None:
         """Compute a batch; if an input is at fault, compute each work alone."""
-        self._batch, self._turn = batch, time.monotonic()
+        self._running.append(batch)
+        self._pause = time.monotonic() + TURN
+        try:
+            self._computed(batch)
+        finally:
+            self._running.pop()
+
+    def _computed(self, batch: list[Work]) -> None:
         inputs = [each for work in batch for each in work.inputs]
         try:
             if self._model is None:
@@ -168,7 +199,7 @@ class ModelThread:
         except BaseException as error:
             if isinstance(error, Exception) and len(batch) > 1:
                 for work in batch:
-                    if not work.results.cancelled():
+                    if not work.results.done():
                         self._run([work])
                 return
             is_known = isinstance(error, ModelError) or is_exhausted(error)
@@ -181,6 +212,10 @@ class ModelThread:
                 found = [next(rest) for _ in work.inputs]
                 with suppress(InvalidStateError):
                     work.results.set_result(found)
+
+
+def _ending() -> RequestError:
+    return RequestError(503, "The service ends; send large requests again", SECONDS)
 
 
 def _as_request_error(error: BaseException) -> Exception:

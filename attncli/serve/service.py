@@ -23,7 +23,7 @@ from attncli.serve.access import Hosts, Keys, Origins, RateLimit
 from attncli.serve.catalogue import Catalogue
 from attncli.serve.models import Job, ServedModel
 from attncli.serve.options import ServeOptions
-from attncli.serve.queue import ModelThread
+from attncli.serve.queue import BATCH_COST, ModelThread
 from attncli.serve.requests import (
     SECONDS,
     Parameters,
@@ -38,7 +38,6 @@ from models.text.languages import Term
 
 T = TypeVar("T")
 SLICE = 16  # inputs of one piece of a long request, between which others are served
-SLICE_LENGTH = 4000  # characters of one piece with several inputs
 VALUES = 10  # times the characters of a request: values that its body may have
 AHEAD = 8  # pieces of one request that wait at a time
 LARGE_BODY = 1 << 16  # bytes, after which unused memory goes back to the system
@@ -114,13 +113,14 @@ class Service:
         """
         engine, limit = self._engine(model), self.options.time_limit * times
         until, late = time.monotonic() + limit, _late(limit)
-        parts = iter(slices := [*_slices(inputs)])
-        urgent = len(slices) == 1 and sum(map(_length, inputs)) <= SLICE_LENGTH
+        parts = _slices(inputs, BATCH_COST // job.outputs)
+        request = max(_cost(job, inputs), BATCH_COST * times if times > 1 else 0)
         ahead: deque[Future[Sequence[Any]]] = deque()
         try:
             while True:
                 for part in islice(parts, AHEAD - len(ahead)):
-                    ahead.append(engine.submit(job, part, urgent=urgent))
+                    cost = _cost(job, part)
+                    ahead.append(engine.submit(job, part, cost=cost, request=request))
                 if not ahead:
                     return
                 result = asyncio.wrap_future(ahead[0])
@@ -129,6 +129,11 @@ class Service:
         finally:
             for piece in ahead:
                 piece.cancel()
+
+    def end(self) -> None:
+        """End large requests; see `ModelThread.end`."""
+        for engine in self._engines.values():
+            engine.end()
 
     def close(self) -> None:
         """Finish what has begun and end all engines."""
@@ -247,12 +252,16 @@ def _length(one: Any) -> int:
     return sum(len(text) for text in texts if isinstance(text, str))
 
 
-def _slices(inputs: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Yield the pieces of a request. A long input is a piece of its own."""
+def _cost(job: Job, inputs: Sequence[Any]) -> int:
+    return job.outputs * sum(map(_length, inputs))
+
+
+def _slices(inputs: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+    """Yield the pieces of a request, of at most `most` characters, or one input."""
     first = length = 0
     for number, one in enumerate(inputs):
         length += _length(one)
-        if number > first and (number - first == SLICE or length > SLICE_LENGTH):
+        if number > first and (number - first == SLICE or length > most):
             yield inputs[first:number]
             first, length = number, _length(one)
     if first < len(inputs):

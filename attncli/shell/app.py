@@ -85,7 +85,6 @@ COMMANDS = {
     "runs prune": "attncli.commands.runs:prune",
     "models": "attncli.commands.models:list_models",
     "models show": "attncli.commands.models:show",
-    "models compare": "attncli.commands.compare:compare",
     "models pack": "attncli.commands.models:pack",
     "models export": "attncli.commands.models:export",
     "models add": "attncli.commands.models:add",

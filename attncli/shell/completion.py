@@ -15,8 +15,6 @@ from typing import Any
 
 from typer.models import ParameterInfo
 
-from attncli.jobs.variants import NONE, PLACES
-from attncli.jobs.variants import names_of as names_of_kind
 from attncli.options.settings import SetOption, names_of
 from attncli.training.settings.config import RunConfig
 from models.core import registry
@@ -109,8 +107,9 @@ def names(incomplete: str) -> Completions:
 
 def variants(incomplete: str) -> Completions:
     """Return names that `attn models compare` compares."""
-    parts = [(name, kind.replace("_", " ")) for kind in PLACES for name in names_of_kind(kind)]
-    found = _matching([(NONE, "the same sizes without attention"), *parts], incomplete)
+    named = ((name, kind) for kind in registry.SETTINGS for name in registry.names(kind))
+    parts = [(name, kind.replace("_", " ")) for name, kind in named if name != "torchvision"]
+    found = _matching([("none", "the same sizes without attention"), *parts], incomplete)
     return found + presets(incomplete) + (settings(incomplete) if "." in incomplete else [])
 
 

@@ -54,6 +54,7 @@ class AlignedPair(NamedTuple):
     ending: str = "\n"  # of its line
     inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
     cells: np.ndarray | None = None  # (J, C) weights on the cells of an image
+    key: str = "attention"  # what the colours of a picture mean
 
     @property
     def drawn(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pkgutil import resolve_name
 from typing import NamedTuple
 
 from attncli.task.runner import AnyRunner
+from models.core.annexes import entries
 from models.core.errors import unknown_name
 
 
@@ -29,10 +30,7 @@ TASKS: dict[str, Task] = {
             "translate": "attncli.translate.command:translate",
             "evaluate": "attncli.translate.evaluate_command:TranslationEvaluation",
         },
-        training={
-            "text": "attncli.translate.source:TextTraining",
-            "rows": "attncli.translate.source:RowTraining",
-        },
+        training={"text": "attncli.translate.source:TextTraining"},
         runner="attncli.translate.runner:TranslateRunner",
         loaded="attncli.interface.translator:Translator",
     ),
@@ -74,6 +72,7 @@ TASKS: dict[str, Task] = {
 
 
 TRAINING = {kind: place for task in TASKS.values() for kind, place in task.training.items()}
+TRAINING |= entries("training")
 RUNNERS = {name: task.runner for name, task in TASKS.items() if task.runner}
 
 

@@ -103,8 +103,8 @@ def _fitted(
     Files that cannot be read are reported later.
     """
     if is_trained:
-        found: Tables = need_part("start", "settings", "--start-from").fitted(values, given)
-        return found
+        trained: Tables = need_part("start", "settings", "--start-from").fitted(values, given)
+        return trained
     names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
     with suppress(ModelError):
         config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
@@ -112,7 +112,10 @@ def _fitted(
         if not (limits.steps or limits.epochs or limits.minutes):  # refused later, by its reason
             return {}
         given = {*given} - ({"train.steps"} if not limits.steps else {""})
-        return new_weights(measured(config.data.texts()), config.train, given)
+        found = new_weights(measured(config.data.texts()), config.train, given)
+        if getattr(config.data, "corpora", ()):  # languages share a vocabulary
+            return {name: table for name, table in found.items() if name != "tokenizer"}
+        return found
     return {}
 
 

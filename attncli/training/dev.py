@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -97,6 +97,10 @@ class DevSet:
         sources = [self.sources[n] for n in numbers]
         return replace(self, sources=sources, references=[self.references[n] for n in numbers])
 
+    def divided(self, directions: Collection[str]) -> list[Self]:
+        """Return the part of some directions, and that of the others, unless it is empty."""
+        return [self]
+
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield the batches for the loss, on the model's device."""
         device = next(model.parameters()).device
@@ -174,6 +178,7 @@ class Data(NamedTuple):
     remarks: tuple[str, ...] = ()  # choices made for the user, to tell when the run starts
     prepare: PrepareConfig = PrepareConfig()  # of the texts that the trained model will read
     buffers: Mapping[str, Tensor] = {}  # of a new model, by name, as the data require
+    lexicon: bytes = b""  # packed, of a model that reads one
     pairs: int = 0  # of the run's own files; 0: as many as there are examples
 
 

@@ -246,6 +246,6 @@ def _check_same(folder: RunFolder, changed: list[str], fingerprint: dict[str, st
         raise ModelError(
             f"{folder.path} holds another run{pruned}: {', '.join(found)}",
             "the same data and configuration",
-            f"`attn train {place}` continues it with its settings; choose another -o, with "
-            f"--start-from {place} to start from its weights",
+            f"{'' if len(found) > len(changed) else f'`attn train {place}` continues it; '}"
+            f"choose another -o, with --start-from {place} to start from its weights",
         )

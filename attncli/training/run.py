@@ -66,7 +66,14 @@ class Run(NamedTuple):
         """Return a model with the tokenizer, the settings and the kept parts of the run."""
         config, data, kept = self.config, self.data, self.kept
         search = SearchConfig(**vars(config.search))
-        tables = (search, kept.settings, kept.statistical, data.prepare, kept.replay, kept.lexicon)
+        tables = (
+            search,
+            kept.settings,
+            kept.statistical,
+            data.prepare,
+            kept.replay,
+            data.lexicon or kept.lexicon,
+        )
         return Bundle(model, data.tokenizer, config.tokenizer, *tables)
 
 

@@ -201,7 +201,8 @@ class TrainingSource:
 
 def not_for(setting: str, named: str, unit: str) -> ModelError:
     """Return the error for a setting of another kind of input. named: preset and family."""
-    return ModelError(f"{setting} for {named}", f"{unit} alone, or another preset")
+    hint = "leave it out, or choose another preset"
+    return ModelError(f"{setting} for {named}", f"{unit} without it", hint)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attncli.faithful.place import project_tags
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import TranslatedLine
-from attncli.faithful.spans import TokenWeights, word_weights, words
+from attncli.faithful.spans import TokenWeights, WordWeights, is_mark, word_weights, words
 from attncli.faithful.stand_ins import shifted
 from models.core.types import EMPTY, Translation
 from models.text.tokenizer import END
@@ -92,8 +92,19 @@ def _carried(plan: Plan, result: TranslatedLine, found: Iterator[TokenWeights]) 
         weights = [next(found) for _ in result.parts] if tagged.tags else []
         placed = _placed(plan, result, rank, weights)
         of_words = word_weights(placed, source_words, words(whole.text))
+        of_words = _with_marks(of_words, tagged.text, whole.text)
         hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, of_words)))
     return Translation(translation.source, tuple(hypotheses))
+
+
+def _with_marks(weights: WordWeights, source: str, target: str) -> WordWeights:
+    """Return weights by which a mark is aligned with the same mark of the source."""
+    own = {source[start]: n for n, (start, _) in enumerate(words(source)) if is_mark(source[start])}
+    spans = zip(weights, words(target), strict=True)
+    return [
+        {own[target[start]]: 1.0} if not row and target[start] in own else row
+        for row, (start, _) in spans
+    ]
 
 
 def _placed(

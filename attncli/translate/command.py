@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
 import typer
 
+from attncli.data.lines import input_chunks
 from attncli.data.memory import read_memory
 from attncli.data.streams import check_output, open_output
 from attncli.data.tables import read_glossary
 from attncli.documents.document import UNREAD, is_mail
-from attncli.faithful.result import TranslatedLine
+from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
 from attncli.terminal import console
-from attncli.translate import documents
+from attncli.translate import documents, scores
 from attncli.translate.engine import AUTO, Precision, TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from attncli.translate.writers import REPORTED, OutputReport
@@ -81,6 +82,18 @@ From = Annotated[
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with status 1 if an output fails a check.")
 ]
+Looks = Annotated[list[str] | None, shared.look_option("words, such as dog, 3 or 2-4")]
+PrefixColumn = Annotated[
+    str,
+    typer.Option(
+        metavar="COLUMN",
+        help="Lines with a prefix each: text, tab, prefix with 2; JSON lines with a key.",
+    ),
+]
+Score = Annotated[
+    bool,
+    typer.Option("--score", help="Write log-probabilities of given outputs: text, tab, output."),
+]
 Set = Annotated[list[str] | None, SetOption(TranslateOptions, example="search.length_penalty=0.6")]
 
 
@@ -108,6 +121,10 @@ def translate(
     address: Address = None,
     back: Back = False,
     align: Align = False,
+    prefix: shared.Prefix = "",
+    look: Looks = None,
+    prefix_column: PrefixColumn = "",
+    score: Score = False,
     show: shared.Show = False,
     picture: shared.PictureFile = None,
     precision: Computed = "auto",
@@ -128,9 +145,11 @@ def translate(
       attn translate -m runs/demo < test.en > test.de
       attn translate -m runs/multi --to fr < test.en > test.fr
       attn translate --to de -i film.srt -o film.de.srt
+      attn translate --to de --prefix "Ein " --look dog@2 "The old dog sees a small house."
     """
-    none: Any = {"glossary": (), "lexicon": (), "memory": ()}
+    none: Any = {"glossary": (), "lexicon": (), "memory": (), "look": tuple(look or ())}
     options = TranslateOptions.of_command(locals(), **none, messages=console)
+    read = scores.reader_of(prefix_column) if prefix_column else input_chunks
     check_output(output, input)
     shared.check_texts(text or [])
     terms = read_glossary(glossary).terms if glossary else ()
@@ -148,7 +167,8 @@ def translate(
         raise ConfigurationError(
             f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"
         )
-    named = None if row_inputs(model) else input  # rows are read line by line
+    by_line = prefix_column or score or row_inputs(model)
+    named = None if by_line else input  # these are read line by line
     choice = documents.document_choice(
         options.input, named, columns=column, fields=field, into=into, to=to, source=source
     )
@@ -158,7 +178,7 @@ def translate(
     if choice:
         several = options.search.nbest > 1
         unfit = shown | {"scores": with_scores, "format": format != "text", "nbest": several}
-        unfit["back"] = back
+        unfit |= {"prefix": bool(prefix), "look": bool(look), "back": back}
         documents.refuse_given(
             unfit, "is for lines of text; a document has one output, in its own format"
         )
@@ -179,8 +199,12 @@ def translate(
                 complete = documents.translate_document(
                     document, runner, write, console, shown=line_streams.is_away(output)
                 )
+        elif score:
+            complete = _write_scores(runner, stream, output)
         else:
-            complete = _write_lines(runner, stream, output, drawing, weights=aligned, show=show)
+            complete = _write_lines(
+                runner, stream, output, drawing, weights=aligned, show=show, read=read
+            )
     raise typer.Exit(not complete or (strict and runner.failing))
 
 
@@ -192,6 +216,7 @@ def _write_lines(
     *,
     weights: bool,
     show: bool,
+    read: Callable[[BinaryIO], Iterator[list[Line]]],
 ) -> bool:
     """Translate and write the lines of a stream; return True if all could be translated."""
     report, picture = OutputReport(), line_streams.Picture(drawing)
@@ -202,7 +227,7 @@ def _write_lines(
         yield from report.messages(results)
 
     complete = line_streams.write_lines(
-        runner, source, output, picture, weights=weights, show=show, remarks=remarks
+        runner, source, output, picture, weights=weights, show=show, remarks=remarks, read=read
     )
     for message in report.totals(above=REPORTED):
         console.warn(message)
@@ -211,4 +236,17 @@ def _write_lines(
     picture.draw()
     if runner.summary:
         console.say(runner.summary)
+    return complete
+
+
+def _write_scores(runner: TranslateRunner, source: BinaryIO, output: Path | None) -> bool:
+    """Write the log-probability of each pair of a stream; return True if all have one."""
+    complete = True
+    with open_output(output) as write:
+        for found in scores.pair_scores(runner, input_chunks(source)):
+            rows = (scores.score_row(one, runner.options.format) for one in found)
+            write("".join(f"{row}\n" for row in rows).encode("utf-8", "replace"))
+            for note in filter(None, (one.note for one in found)):
+                console.warn(note)
+                complete = False
     return complete

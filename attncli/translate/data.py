@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import compress
@@ -34,11 +34,13 @@ from attncli.training.prepared import (
 )
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.translate.dev import DevDirections, DevTexts
+from attncli.translate.lexicon import marked_pairs, packed_entries, read_entries, with_marks
 from attncli.translate.source import TextTraining
 from models.core.annexes import need_part
 from models.core.files import write_text
 from models.core.use_config import VERBATIM, PrepareConfig, TokenizerConfig
 from models.text.languages import BACK_TRANSLATED, TO, with_source
+from models.text.lexicon import Lexicon
 from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
 
@@ -80,6 +82,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
         dev,
         read_dev(replay[1], source.tokenizer, several=True),
         prepare=forms,
+        lexicon=lexicon_of(source, own[0]) if source.data.lexicon else b"",
         remarks=remarks,
         pairs=count,
     )
@@ -137,7 +140,13 @@ def tables_of(
     """
     if not source.data.corpora:
         [one] = corpora
-        read = partial(pairs_of, one.files)
+        read: Callable[[], Iterable[tuple[str, str]]] = partial(pairs_of, one.files)
+        if source.data.lexicon:
+            lexicon, plain = Lexicon(lexicon_of(source, one)), read
+
+            def read() -> Iterator[tuple[str, str]]:
+                return marked_pairs(plain(), lexicon, held[0], source.train.seed)
+
         return [PairTable(" ".join(one.files), read, source.longest, held[0])]
     forms = start_forms(source.start_from)
     return [
@@ -154,6 +163,12 @@ def tables_of(
     ]
 
 
+def lexicon_of(source: TextTraining, one: CorpusConfig) -> bytes:
+    """Return the packed lexicon of a run, with the counts of its forms in the sources."""
+    entries = read_entries(Path(source.data.lexicon))
+    return packed_entries(entries, (text for text, _ in pairs_of(one.files)))
+
+
 def prepare(
     source: TextTraining, tables: Sequence[PairTable], folder: Path, progress: Progress
 ) -> None:
@@ -162,7 +177,11 @@ def prepare(
 
     def learn(part: Path, sources: list[str], targets: list[str]) -> Tokenizer:
         write_forms(part, source.start_from, sources, targets)
-        learned = partial(learn_tokenizer, sources, targets, source.tokenizer)
+
+        def learned() -> Tokenizer:
+            found = learn_tokenizer(sources, targets, source.tokenizer)
+            return with_marks(found) if source.data.lexicon else found
+
         return write_vocabulary(part, source, learned, progress)
 
     def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
@@ -291,6 +310,9 @@ def directions_in(
     return found
 
 
+SHOWN = 10  # directions of a corpus that a line names
+
+
 def described(directions: Sequence[Direction], replay: float, temperature: float) -> str:
     """Return the directions with their numbers of pairs and their shares of an epoch.
 
@@ -301,6 +323,8 @@ def described(directions: Sequence[Direction], replay: float, temperature: float
         f"{direction.name} {counted(direction.pairs, 'pair')} ({100 * part:.0f} %)"
         for direction, part in zip(directions, parts, strict=True)
     ]
+    if len(named) > SHOWN:
+        named[SHOWN:] = [f"{len(named) - SHOWN} others"]
     if replay:
         named.append(f"replay set of the initial model ({100 * replay:.0f} %)")
     return "directions: " + ", ".join(named)

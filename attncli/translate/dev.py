@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, islice, zip_longest
 from pathlib import Path
@@ -131,6 +131,14 @@ class DevDirections(DevSet):
             for part, start in zip(self.parts, starts, strict=False)
         )
         return DevDirections.of([part for part in found if len(part)])
+
+    def divided(self, directions: Collection[str]) -> list[DevDirections]:
+        """Return the part of some directions, and that of the others, unless it is empty."""
+        sides = (
+            [part for part in self.parts if (part.name in directions) is own]
+            for own in (True, False)
+        )
+        return [DevDirections.of(parts) for parts in sides if parts]
 
     def batches(self, tokenizer: Tokenizer, model: EncoderDecoder) -> Iterator[Batch]:
         """Yield the batches of every direction."""

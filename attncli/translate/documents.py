@@ -29,6 +29,7 @@ from attncli.documents.document import (
     Kept,
     Texts,
     check_language,
+    check_lines,
     format_inside,
     format_of,
     hint,
@@ -38,6 +39,7 @@ from attncli.documents.document import (
 )
 from attncli.documents.inline import read_lines
 from attncli.faithful.checks import lacks_parts
+from attncli.faithful.protect import has_dollar_names
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.terminal.messages import Messages
 from attncli.translate.engine import InputSettings
@@ -77,6 +79,7 @@ DECLARED = {  # the encoding that a document names
 }
 DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
 QUOTED = 40  # letters of a text in a message
+CELL = re.compile(r".*: [A-Z]+\d+")  # name of the cell of a sheet
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 
 
@@ -104,6 +107,8 @@ def document_choice(
         name = format_inside(path, path.read_bytes())
     if path and not settings.format and (advice := hint(path)):
         raise InputError(f"cannot read {path}", hint=advice)
+    if path and not settings.format and name == TEXT and path.is_file():
+        check_lines(path)
     for where, given, wanted in (
         ("--column", columns, "csv"),
         ("--field", fields, FIELDED),
@@ -272,11 +277,11 @@ def lines_of(document: Document) -> list[Line]:
     JSON and other formats with escapes can have half a character of UTF-16: such a text is faulty.
     """
     number_of = line_numbers(document.content)
-    return [
-        text_line(number_of(segment.start), text)
-        for segment in document.segments
-        for text in segment.texts
-    ]
+    texts = ((one.start, text) for one in document.segments for text in one.texts)
+    lines = [text_line(number_of(start), text) for start, text in texts]
+    if any("$1" in line.text and has_dollar_names(line.text) for line in lines):
+        lines = [line._replace(dollars=True) for line in lines]
+    return lines
 
 
 def translated(document: Document, outcomes: Sequence[TranslatedLine]) -> str:
@@ -308,16 +313,23 @@ def left(
     for kind, group in groupby(kept, lambda one: one.kind):
         at = sorted({number_of(one.start) for one in group})
         more = f" and {len(at) - REPORTED:,} more" if len(at) > REPORTED else ""
-        where = ", ".join(map(name, at[:REPORTED]))
-        where = re.sub("^line (.*, line )", r"lines \1", where).replace(", line ", ", ")
-        yield f"left as they are: {kind}, {where}{more}"
+        yield f"left as they are: {kind}, {_listed([*map(name, at[:REPORTED])])}{more}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names of lines or cells as one text, which names a sheet once for its cells."""
+    if not all(CELL.fullmatch(name) for name in names):
+        where = re.sub("^line (.*, line )", r"lines \1", ", ".join(names))
+        return where.replace(", line ", ", ")
+    sheets = groupby((name.rpartition(": ") for name in names), lambda parts: parts[0])
+    return "; ".join(f"{sheet}: {', '.join(cell for *_, cell in cells)}" for sheet, cells in sheets)
 
 
 def named(document: Document, *, quoted: bool = False) -> Callable[[int], str]:
     """Return the function from the number of a line to its name: its cell, beginning or number."""
     if document.places:
         return lambda number: document.places[number - 1]
-    if not quoted:
+    if not (quoted or document.save):
         return "line {}".format
     lines = [" ".join(line.split()) for line in document.content.split("\n")]
     begins = [f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”" for text in lines]

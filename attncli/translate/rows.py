@@ -25,7 +25,7 @@ from attncli.training.prepared import (
     write_vocabulary,
 )
 from attncli.translate.dev import DevTexts
-from attncli.translate.source import RowTraining
+from attncli.translate.rows_source import RowTraining
 from models.core.errors import ModelError
 from models.core.files import write_text
 from models.core.sources import TAB, columns_of

@@ -139,6 +139,12 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         self, chunks: Iterable[Sequence[Line]], weights: bool
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
+        if options.prefix or options.look:
+            own = {"prefix": options.prefix, "looks": options.look}
+            chunks = (
+                [line if line.prefix or line.looks else line._replace(**own) for line in chunk]
+                for chunk in chunks
+            )
         if self.model.inputs:  # a row is not text
             options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
         has_tags = options.keep_tags or options.document
@@ -165,7 +171,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
     def _with_back(self, results: Sequence[TranslatedLine]) -> list[TranslatedLine]:
         """Return results with their outputs translated back: a changed sense shows there."""
-        [found] = self._backward.run([[one.line._replace(text=one.text) for one in results]])
+        [found] = self._backward.run([[Line(one.line.number, one.text) for one in results]])
         return [one._replace(back=other.text) for one, other in zip(results, found, strict=True)]
 
     @cached_property

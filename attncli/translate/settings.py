@@ -39,6 +39,11 @@ class TextData(DataConfig):
         "a file of word links, a Pharaoh line for each training pair as `attn align` writes, to "
         "which attention is drawn (guided alignment; Garg et al. 2019)",
     )
+    lexicon: str = option(
+        "",
+        "a table of words and their translations, which the model reads in the place of words that "
+        "the training data hardly have; for pairs of one direction",
+    )
     temperature: float = option(
         1.0,
         "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
@@ -58,7 +63,7 @@ class TextData(DataConfig):
         at_most=1,
     )
 
-    FOLDERS = ("links",)
+    FOLDERS = ("links", "lexicon")
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Texts in training: sentence pairs, and rows of several inputs."""
+"""Texts in training: sentence pairs."""
 
 from __future__ import annotations
 
@@ -104,6 +104,12 @@ class TextTraining(TrainingSource):
                 "data.links with several languages, examples that vary, or no pairs",
                 "pairs of one direction, each as it is",
             )
+        if data.lexicon and (data.corpora or data.links or not data.train):
+            raise ModelError(
+                "a lexicon with several languages, word links, or no pairs",
+                "pairs of one direction",
+                "give two files, or one TSV",
+            )
         check_joint(tokenizer)
         kinds = {tokenizer.kind, tokenizer.target_kind or tokenizer.kind}
         if train.subword_sampling and kinds not in ({"unigram"}, {"bpe"}):
@@ -116,7 +122,9 @@ class TextTraining(TrainingSource):
     def fingerprints(cls, data: DataConfig) -> dict[str, str]:
         """Return a hash of training and dev files, or of the corpora."""
         if not (isinstance(data, TextData) and data.corpora):
-            return super().fingerprints(data)
+            lexicon = isinstance(data, TextData) and data.lexicon
+            own = {"lexicon": fingerprint([lexicon])} if lexicon else {}
+            return {**super().fingerprints(data), **own}
         return {name: content_of(getattr(data, name)) for name in ("corpora", "dev_corpora")}
 
     @classmethod
@@ -164,37 +172,3 @@ def check_files(data: TextData | RowData) -> None:
         raise ModelError(
             "dev files without training files", "both, or neither to learn the embedded grammar"
         )
-
-
-class RowTraining(TrainingSource):
-    """Rows of several inputs: a table whose first line names its columns."""
-
-    data: RowData
-
-    module = "attncli.translate.rows"
-    unit, vocabulary = "rows", TextTraining.vocabulary
-    length_limits = TextTraining.length_limits
-    demo_name = "rows"
-    embedded = "no data"
-    default_preset = "multi-source-small"
-    example_input = "attn translate -i TABLE"
-    table = RowData
-    by_preset = True  # the option that names a table of rows also names sentence pairs
-    settings = ("r_drop",)
-    comparison = Comparison(
-        outputs=TextTraining.comparison.outputs,
-        presets="presets of several inputs",
-        preset="multi-source-small",
-        demo_preset="multi-source-small",
-        variants=("flat", "hierarchical"),
-        metrics=BLEU,
-    )
-    search_settings = TextTraining.search_settings
-
-    def check(self) -> None:
-        """Refuse settings of texts with one source, and several tables."""
-        super().check()
-        check_files(self.data)
-        check_joint(self.tokenizer)
-        if (files := len(self.data.train)) > 1:
-            raise ModelError(f"{files} training files for {self.named}", "one table of rows")

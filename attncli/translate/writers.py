@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncli.faithful.checks import LOOP, NAMES
 from attncli.faithful.result import TranslatedLine
+from attncli.task.equal_outputs import EqualOutputs
 from attncli.terminal.messages import counted
 from models.search.repeats import repetition
 
@@ -37,11 +38,14 @@ class OutputReport:
     ) -> None:
         self._references, self._name = references, name
         self._counts: Counter[str] = Counter()
+        self._equal = EqualOutputs()
         self._copied = self._others = 0  # lines without letters that were copied; lines of text
 
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
         """Yield a message for each of the first suspicious outputs, with the name of its line."""
         for outcome in outcomes:
+            if outcome.parts:  # a model computed it
+                self._equal.count(outcome.line.text, outcome.text)
             if text := outcome.line.text.strip():
                 copied = not outcome.parts and not any(map(str.isalpha, text))
                 self._copied += copied
@@ -85,7 +89,9 @@ class OutputReport:
         return f"{counted(self._copied, 'line')} without letters copied; --verbatim translates them"
 
     def totals(self, above: int = 0) -> Iterator[str]:
-        """Yield the totals of the kinds with more lines than a number."""
+        """Yield the totals of the kinds with more lines than a number, and equal outputs."""
+        if note := self._equal.note("lines", "output"):
+            yield note
         for kind, count in self._counts.items():
             if count > above:
                 yield f"{kind}: {count:,}"

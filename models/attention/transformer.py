@@ -6,7 +6,7 @@ All steps are computed at once, so no part can need the weights of earlier steps
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,9 +20,6 @@ from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find
 from models.core.types import AttentionOutput, Looks, Memory
-
-if TYPE_CHECKING:
-    from models.attention.combinations import Combination
 
 
 class TransformerHeads(MultiHead):
@@ -172,7 +169,7 @@ class CombinedCrossAttention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         size = config.embedding
-        kind: type[Combination] = find("combination", config.combination)
+        kind: Any = find("combination", config.combination)
         own = composition(config, "attention")
         self.combination = kind(size, size, own, len(config.inputs))
         self.output = Linear(size, size)

@@ -17,6 +17,26 @@ AnnexRow = dict[str, dict[str, str]]  # places, as module:name or module, by tab
 ANNEXES: dict[str, AnnexRow] = {
     "serve": {"command": {"serve": "attncli.commands.serve:serve"}},
     "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
+    "several inputs": {
+        "family": {
+            "multi-source": "models.networks.several_inputs:MultiSource",
+            "multi-source-transformer": "models.networks.several_inputs:MultiSourceTransformer",
+        },
+        "combination": {
+            "flat": "models.attention.combinations:Flat",
+            "hierarchical": "models.attention.combinations:Hierarchical",
+        },
+        "source": {"rows": "models.core.row_source:RowSource"},
+        "training": {"rows": "attncli.translate.rows_source:RowTraining"},
+    },
+    "compare": {"command": {"models compare": "attncli.commands.compare:compare"}},
+    "importers": {
+        "importer": {
+            "hub": "models.importers.hub",
+            "files": "models.importers.base",
+            "heads": "attncli.jobs.heads",
+        }
+    },
     "align train": {
         "command": {"align train": "attncli.commands.train_aligner:align_train"},
         "aligner": {"tables": "models.storage.statistical", "hmm": "models.alignment.hmm"},
@@ -30,8 +50,8 @@ ANNEXES: dict[str, AnnexRow] = {
     },
     "processes": {
         "world": {
-            "several": "attncli.processes.command:open_several",
-            "launch": "attncli.processes.command:launch",
+            "several": "attncli.processes.several:open_several",
+            "launch": "attncli.processes.several:launch",
         }
     },
     "loggers": {

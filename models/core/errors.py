@@ -73,6 +73,8 @@ EXHAUSTED = (  # in the message of an exception of torch, CTranslate2, oneDNN, n
     "failed to allocate",
     "bad_alloc",
     "could not create a memory object",
+    "could not create a primitive",
+    "os error 12",
     "can't start new thread",
 )
 SMALLER = (
@@ -86,7 +88,8 @@ def is_exhausted(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM or "os error 12" in str(error)
     said = str(error).lower()
-    is_sign = isinstance(error, RuntimeError | ImportError) and any(
+    is_panic = type(error).__name__ == "PanicException"  # of a library in Rust
+    is_sign = (is_panic or isinstance(error, RuntimeError | ImportError)) and any(
         sign in said for sign in EXHAUSTED
     )
     return is_sign or isinstance(error, MemoryError)

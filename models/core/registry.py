@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from models.core.annexes import entries
 from models.core.errors import ConfigurationError, unknown_name
 
 TABLES: dict[str, dict[str, str]] = {
@@ -29,8 +30,6 @@ TABLES: dict[str, dict[str, str]] = {
         "rnnsearch": "models.networks.text_families:RnnSearch",
         "luong": "models.networks.text_families:Luong",
         "transformer": "models.networks.text_families:Transformer",
-        "multi-source": "models.networks.several_inputs:MultiSource",
-        "multi-source-transformer": ("models.networks.several_inputs:MultiSourceTransformer"),
         "captioner": "models.networks.captioner:ShowAttendTell",
         "captioner-adaptive": "models.networks.captioner:CaptionerAdaptive",
         "captioner-top-down": "models.networks.captioner:CaptionerTopDown",
@@ -65,10 +64,7 @@ TABLES: dict[str, dict[str, str]] = {
         "monotonic": "models.attention.normalisers:Monotonic",
         "mocha": "models.attention.normalisers:MoChA",
     },
-    "combination": {
-        "flat": "models.attention.combinations:Flat",
-        "hierarchical": "models.attention.combinations:Hierarchical",
-    },
+    "combination": {},
     "pooling": {
         "learned": "models.attention.pooling:LearnedQuery",
         "final": "models.attention.pooling:FinalState",
@@ -104,12 +100,13 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "source": {
         "text": "models.core.sources:TextSource",
-        "rows": "models.core.sources:RowSource",
         "image": "models.core.sources:ImageSource",
         "audio": "models.core.sources:AudioSource",
         "labelled_text": "models.core.sources:LabelledTextSource",
     },
 }
+for _kind, _places in TABLES.items():
+    _places.update(entries(_kind))
 SETTING_GROUPS = {  # fields of ModelConfig that several families read, by a name for `settings`
     "blocks": (
         *("encoder_layers", "heads", "attention_dropout", "position", "position_offset"),
@@ -117,6 +114,13 @@ SETTING_GROUPS = {  # fields of ModelConfig that several families read, by a nam
         "self_attention",
     ),
     "recurrence": ("encoder_layers", "cell", "bidirectional", "encoder_attention", "max_source"),
+}
+SETTINGS = {  # the setting that the names of a kind are values of, if its section has another name
+    "pooling": "model.pooling",
+    "image_encoder": "model.image.encoder",
+    "copy": "model.copy",
+    "combination": "model.combination",
+    **{part: f"model.attention.{part}" for part in ("score", "window", "normalise", "read")},
 }
 DEFAULT_SOURCE = "text"
 PACKAGES = "ATTN_PACKAGES"  # environment variable: packages that may add names, comma-separated

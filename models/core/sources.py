@@ -149,22 +149,6 @@ IMAGE = "image"
 FORM = "two columns or more, texts first, as in source,draft or source,picture:image"
 
 
-class RowSource(Source):
-    """Rows: several texts, or texts and an image; one slot per token and per image cell.
-
-    A row is a line whose columns are separated by tabs, in the order of `model.inputs`; the column
-    of an image is the path of its file.
-    Source: Zoph and Knight 2016; Libovický and Helcl 2017.
-    """
-
-    task = "translate"
-    ability = "translates rows of several inputs"
-    runner = "models.engines.row_translator:RowTranslator"
-    ensemble = "models.engines.translator:EnsembleTranslator"
-    has_columns = True
-    unused_settings = ("search.max_caption", "search.split_above")
-
-
 class RowColumns(NamedTuple):
     """Inputs of a row."""
 

@@ -36,7 +36,7 @@ from models.search.hypotheses import (
     led_by,
     length_limit,
 )
-from models.storage.lexicon import opened_lexicon, read_lexicon_bytes
+from models.storage.lexicon import read_lexicon
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, family_of, read_stored
 from models.text.languages import control_tokens
@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0
 LEAST_BATCH = 8  # sentences that are not divided among threads
-MOST_BATCH = 1024  # tokens; larger batches leave the cache of the processor and take longer
+MOST_WORK = 384  # tokens x beam of a call for each thread: larger ones leave the processor's cache
+MOST_BATCH = 1024  # tokens of a batch that only scores
 MOST_POSITIONS = 8192  # of the table of positions, in tokens
 COMPUTE_TYPES = {"fp32": "float32", "int8": "int8"}
 
@@ -80,7 +81,7 @@ class CTranslate2Translator(TextTranslator):
         stored = read_stored(folder, settings)
         translator = cls(*stored[:5])
         translator.prepare, translator.sizes = stored.prepare, stored.sizes
-        translator.lexicon = opened_lexicon(read_lexicon_bytes(folder), folder)
+        translator.lexicon = read_lexicon(folder)
         translator.torch = cache(partial(read_in_torch, folder, threads))
         translator.workers = threads or processors()
         translator.positions = table_size(translator.config, translator.search)
@@ -90,6 +91,9 @@ class CTranslate2Translator(TextTranslator):
     def in_torch(self) -> tuple[Translator, ...]:
         """Return the model in torch, with the settings of this; it is read at the first call."""
         return (self.torch().like(self),)
+
+    def _most_tokens(self, config: SearchConfig) -> int:
+        return max(1, self.workers * MOST_WORK // beam_width(config))
 
     def _opened(self, bundle: Path, precision: str) -> Any:
         """Return the engine with the model of a bundle, converted if the cache does not have it."""
@@ -182,7 +186,7 @@ class CTranslate2Translator(TextTranslator):
             no_repeat_ngram_size=config.no_repeat,
             repetition_penalty=config.repetition_penalty,
             batch_type="tokens",
-            max_batch_size=min(MOST_BATCH, longest * max(LEAST_BATCH, share)),
+            max_batch_size=longest * max(LEAST_BATCH, share),
             max_decoding_length=max(1, min(self.positions - 1, limit)),  # an end mark follows
         )
         found = []

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+USUAL_BEAM = 5  # for which batches may have MAX_BATCH_TOKENS
 WINDOW = 2000  # texts that are read ahead and batched by length
 
 
@@ -100,6 +101,10 @@ class TextTranslator(TrainedModel):
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
         """Return the best `config.nbest` outputs of each source, best first."""
         raise NotImplementedError
+
+    def _most_tokens(self, config: SearchConfig) -> int:
+        """Return the most source tokens of a batch, fewer for a wider beam."""
+        return max(1, MAX_BATCH_TOKENS * USUAL_BEAM // beam_width(config))
 
     def in_torch(self) -> tuple[Any, ...]:
         """Return this model, or the members of this ensemble, as a Translator: with attention."""
@@ -394,7 +399,7 @@ class TextTranslator(TrainedModel):
             found.append(source._replace(prefix=prefix, looks=looks))
         return found
 
-    def alternatives(
+    def next_words(
         self, text: str, steering: Steering = PLAIN, count: int = 8, *, to: str = ""
     ) -> list[Alternative]:
         """Return the words that the output of a text can go on with, the most probable first.
@@ -480,10 +485,11 @@ class TextTranslator(TrainedModel):
         done, lengths = before + len(empty), [len(source.ids) for source in sources]
         steered = [length * one.is_steered for length, one in zip(lengths, sources, strict=True)]
         plain = [length - own for length, own in zip(lengths, steered, strict=True)]
+        most = min(max_batch_tokens, self._most_tokens(config))
         batches = (
             batch
             for some in (plain, steered)
-            for batch in length_batches(some, max_tokens=max_batch_tokens, longest_first=True)
+            for batch in length_batches(some, max_tokens=most, longest_first=True)
         )
         for batch in batches:
             found = self._lists(self._search, [sources[index] for index in batch], config)

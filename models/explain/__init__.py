@@ -17,6 +17,7 @@ METHODS = {  # places of functions that are called with a subject
     "gradient": "models.explain.methods:gradient_times_input",
     "integrated": "models.explain.methods:integrated_gradients",
     "erasure": "models.explain.methods:erasure",
+    "look": "models.explain.methods:look",
 }
 
 

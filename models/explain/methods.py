@@ -14,6 +14,7 @@ from models.alignment.align import directions
 from models.alignment.weights import ALL_HEADS, as_batch, batched, both_units, encode, pooled
 from models.attention.transformer import SelfAttention
 from models.core.config import MAX_BATCH_TOKENS
+from models.core.types import Looks, select
 from models.core.use_config import AlignConfig
 from models.engines.translator import Translator
 from models.explain.subject import MOST_SLOTS, Subject, UnsupportedMethodError
@@ -171,6 +172,43 @@ def erasure(subject: Subject) -> Tensor:
     every = torch.ones(1, subject.units, dtype=torch.bool)
     found = subject.kept_log_probs(torch.cat([every, ~torch.eye(subject.units).bool()]))
     return (found[:1] - found[1:]).T
+
+
+@torch.inference_mode()
+def look(subject: Subject) -> Tensor:
+    """Return the log-probability of each word if it may attend to one unit alone, (J, I), in nats.
+
+    r_ji = f_j(x; the steps of word j attend to unit i alone), minus its mean over the units
+
+    An intervention on the attention, where erasure is one on the input: the encoder still reads
+    everything, and the words before attend as they did. Raises UnsupportedMethodError for a model
+    that cannot be steered.
+    """
+    model = subject.model
+    if reason := model.why_unsteered:
+        raise UnsupportedMethodError(reason, "a model whose attention can be steered")
+    units = torch.arange(subject.units, device=subject.owner.device)
+    alone = subject.owner[None] == units[:, None]  # (I, S)
+    if subject.units == subject.slots:
+        alone = torch.eye(subject.units, dtype=torch.bool, device=units.device)
+    real = alone.any(1)
+    mask = torch.ones(subject.source.shape[:2], dtype=torch.bool, device=units.device)
+    memory = model.encode(subject.source, mask)
+    rows = []
+    for part in alone[real].split(max(1, MOST_SLOTS // subject.slots)):
+        slots = torch.stack([torch.ones_like(part), part], 1)  # (N, 2, S)
+        some = select(memory, torch.zeros(len(part), dtype=torch.long, device=part.device))
+        batch = subject.batch(subject.source.expand(len(part), *subject.source.shape[1:]))
+        found = []
+        for word in subject.words.long():  # (T,)
+            looks = Looks(slots, word.expand(len(part), -1))
+            log_probs = model.target_log_probs(batch, some._replace(looks=looks))
+            found.append((log_probs * word).sum(1))
+        rows.append(torch.stack(found))  # (J, N)
+    known = torch.cat(rows, 1)
+    total = known.amin(1, keepdim=True).expand(-1, subject.units).clone()
+    total[:, real] = known
+    return (total - total.mean(1, keepdim=True)).float().cpu()
 
 
 STEPS, MOST_STEPS = 32, 2048  # points of the quadrature

@@ -112,6 +112,7 @@ class Decoder(nn.Module, Generic[P, S]):
     """Map from target prefix and memory to features; the output layer predicts tokens from them."""
 
     attends = True  # False if there are no attention weights
+    looks = True  # False if no look of a person can steer its attention
     attention_shape = (1, 1)  # layers that attend to the memory, and heads of each
 
     def prepare(self, memory: Memory) -> P:
@@ -167,6 +168,8 @@ class PoolingDecoder(Decoder[AttentionOutput, Tensor]):
 
     The state (R,) is the sentence of each row, because the label depends on nothing else.
     """
+
+    looks = False
 
     def __init__(self, value_size: int, config: ModelConfig) -> None:
         super().__init__()

@@ -189,6 +189,8 @@ class EncoderDecoder(nn.Module):
         """Why no look can steer the attention; "" if one can."""
         if not self.decoder.attends:
             return f"a model without attention ({self.config.family})"
+        if not self.decoder.looks:
+            return f"a model that writes no words ({self.config.family})"
         if is_monotonic(self.config.attention):
             kind = self.config.attention.normalise
             return f"{kind} attention, which never returns to a slot that it has passed"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention, PreparedMemory, check_slots
-from models.attention.combinations import Combination
+from models.attention.base import PreparedMemory, check_slots
 from models.attention.layers import Bridge, Embedding, Recurrence
-from models.attention.multihead import Heads, attention, read_values
+from models.attention.multihead import attention, read_values
 from models.attention.softmax import History
 from models.core.config import ModelConfig
 from models.core.numerics import Linear
@@ -76,8 +75,9 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         self.recurrence = Recurrence(config)
         self.bridge = Bridge(final_size, self.recurrence.state_shape)
         self.final_size = final_size
-        self.attention = recurrent_attention(config, value_size) if self.attends else None
+        self.attention: Any = recurrent_attention(config, value_size) if self.attends else None
         self.attention_shape = (1, config.attention.heads)
+        self.combines = bool(config.inputs)  # several memories
         self.dropout = nn.Dropout(config.dropout)
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
@@ -90,8 +90,9 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     def read_values(self, memory: Memory) -> Tensor:
         """Return the values of the heads, (B, H, S, V); see Decoder."""
         assert self.attention is not None
-        if isinstance(self.attention, Combination):
-            return self.attention.values(memory)
+        if self.combines:
+            values: Tensor = self.attention.values(memory)
+            return values
         return read_values(self.attention, memory)
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
@@ -169,8 +170,8 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         return self.attention(queries, prepared.attention, state.history).rows()
 
 
-def recurrent_attention(config: ModelConfig, value_size: int) -> Attention | Heads | Combination:
-    """Build the attention of a recurrent decoder over values of a size.
+def recurrent_attention(config: ModelConfig, value_size: int) -> Any:
+    """Build the attention of a recurrent decoder over values of a size: one, heads, or several.
 
     Raises ConfigurationError if the score accepts fewer slots than the model's longest source.
     """

@@ -14,6 +14,7 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -92,6 +93,19 @@ def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
     image = upright(image)
     image = image if image.mode == "RGB" else rgb(image)
     return ImageOps.fit(image, size, method) if config.fit == "crop" else image.resize(size, method)
+
+
+def in_shape(image: Image.Image, config: ImageConfig, side: int) -> Image.Image:
+    """Return what the model reads of an image in its own shape; its longer side has `side` pixels.
+
+    It is the centre of an image that is cropped, and all of one that is squashed.
+    """
+    if config.fit == "crop":
+        return to_square(image, replace(config, size=side))
+    image = rgb(upright(image))
+    scale = side / max(image.size)
+    width, height = (max(1, round(scale * length)) for length in image.size)
+    return image.resize((width, height))
 
 
 def in_square(

@@ -24,9 +24,7 @@ def read_lexicon_bytes(folder: Path) -> bytes:
     return packed
 
 
-def opened_lexicon(packed: bytes, folder: Path) -> Lexicon | None:
-    """Return a lexicon, None for none; a DamagedError if it is damaged. folder: of the message."""
-    if not packed:
-        return None
-    with intact(folder / LEXICON, "a lexicon"):
-        return Lexicon(packed)
+def read_lexicon(folder: Path) -> Lexicon | None:
+    """Return the lexicon of a bundle, None if it has none; a DamagedError if it is damaged."""
+    packed = read_lexicon_bytes(folder)
+    return Lexicon(packed) if packed else None

@@ -28,6 +28,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from models.core.errors import intact
+
 OPEN, OR, IS, CLOSE = "\ue040", "\ue041", "\ue042", "\ue043"  # tokens of the vocabulary
 MARKS = (OPEN, OR, IS, CLOSE)
 BLOCK = 1 << 14  # characters
@@ -36,6 +38,7 @@ CACHED = 256  # blocks in memory
 LONGEST = 5  # words of a form
 CANDIDATES = 3  # of an entry
 COMMON = 8  # binary digits of a count from which a form tells its language
+NAME, EXPECTED = "the lexicon of the model", "the file that came with it"  # of messages
 PART = 4  # letters of a part of a compound, at least
 JOINT = 2  # letters between two parts, at most
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -70,7 +73,7 @@ class Lexicon:
     """Entries for directions such as de-en."""
 
     def __init__(self, packed: bytes = b"", added: Iterable[tuple[str, LexiconEntry]] = ()) -> None:
-        """Read a file of `pack`; a ValueError if it is damaged.
+        """Read a file of `pack`; a DamagedError if it is damaged, also when a block is read later.
 
         added: further entries with their directions, which come first; "" is any direction.
         """
@@ -78,7 +81,8 @@ class Lexicon:
         self._packed = packed
         self.most = packed[len(MAGIC)] if packed[len(MAGIC) :] else 1
         if packed:
-            self._read_index()
+            with intact(NAME, EXPECTED):
+                self._read_index()
         self._added: dict[tuple[str, str], list[LexiconEntry]] = {}
         for direction, entry in added:
             first = entry.form.lower().partition(" ")[0]
@@ -104,10 +108,12 @@ class Lexicon:
     def _read_block(self, number: int) -> list[tuple[str, str, LexiconEntry]]:
         place, length = self._places[number]
         rows = []
-        for line in _decompressed(self._packed[place : place + length], MOST_BLOCK).splitlines():
-            direction, form, rarity, candidates = line.split("\t")
-            given = tuple(filter(None, candidates.split("|")))
-            rows.append((direction, form.lower(), LexiconEntry(form, int(rarity), given)))
+        with intact(NAME, EXPECTED):
+            text = _decompressed(self._packed[place : place + length], MOST_BLOCK)
+            for line in text.splitlines():
+                direction, form, rarity, candidates = line.split("\t")
+                given = tuple(filter(None, candidates.split("|")))
+                rows.append((direction, form.lower(), LexiconEntry(form, int(rarity), given)))
         return rows
 
     def entries(self, direction: str, word: str) -> Mapping[str, Sequence[LexiconEntry]]:
@@ -185,10 +191,10 @@ class Lexicon:
             end = words[number + used - 1].end()
             form = text[start:end]
             same = entries.get(form.lower(), ())
-            exact = [each for each in same if each.form == form]
-            for each in (*exact, *same):
-                if each.candidates and each.rarity < most:
-                    return FoundForm(start, end, each.candidates, exact=True), used
+            # a form with another case is another word: a common "la" is no rare "La"
+            exact = [each for each in same if each.form == form] or same
+            if exact and exact[0].candidates and max(each.rarity for each in exact) < most:
+                return FoundForm(start, end, exact[0].candidates, exact=True), used
             if used == 1 and not same:
                 parts = self._compound(direction, form.lower())
                 return (FoundForm(start, end, (parts,), exact=False) if parts else None), 1

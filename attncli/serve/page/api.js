@@ -17,8 +17,8 @@ function endpoint(path, method, about) {
   return make("article", {},
     make("h3", {}, make("span", { className: "method" }, method.toUpperCase()), ` ${path}`),
     make("p", {}, about.summary),
-    rows.length ? make("div", { className: "markdown table" }, make("table", {}, make("tbody", {}, ...rows))) : null,
-    ...examples.filter(Boolean).map((text) => make("pre", {}, make("code", {}, text))));
+    rows.length ? make("div", { className: "markdown table", tabIndex: 0 }, make("table", {}, make("tbody", {}, ...rows))) : null,
+    ...examples.filter(Boolean).map((text) => make("pre", { tabIndex: 0 }, make("code", {}, text))));
 }
 
 // A part of the description, or the one that it refers to.

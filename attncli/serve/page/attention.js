@@ -2,6 +2,7 @@
 import { $, make, refill } from "./dom.js";
 import { heatMap, heatPicture } from "./heatmap.js";
 import { savePicture } from "./pictures.js";
+import { language, t } from "./texts.js";
 
 const KINDS = {  // name, its field of an alignment, the words of its rows and columns, and a note below it
   cross: ["Cross-attention", "heads", "target", "source"],
@@ -35,12 +36,12 @@ function weightOf(layers, layer, head, aligned) {
 // Offer what an alignment has.
 export function offerLayers(alignment) {
   const kinds = Object.entries(KINDS).filter(([name, [, field]]) => name === "cross" || alignment[field]?.length);
-  refill($("kind"), kinds.map(([name, [title]]) => [name, title]));
+  refill($("kind"), kinds.map(([name, [title]]) => [name, t(title)]));
   const layers = alignment[KINDS[$("kind").value][1]] ?? [];
-  const numbered = (size, word) => [...Array(size).keys()].map((n) => [`${n}`, `${word} ${n + 1}`]);
-  const first = $("kind").value === "cross" ? [["", "as aligned"]] : [];
+  const numbered = (size, word) => [...Array(size).keys()].map((n) => [`${n}`, `${t(word)} ${n + 1}`]);
+  const first = $("kind").value === "cross" ? [["", t("as aligned")]] : [];
   refill($("layer"), [...first, ...numbered(layers.length, "layer")]);
-  refill($("head"), [["", "mean"], ...numbered(layers[0]?.length ?? 0, "head")]);
+  refill($("head"), [["", t("mean")], ...numbered(layers[0]?.length ?? 0, "head")]);
   $("head").parentElement.hidden = $("layer").value === "";  // the title names that of the alignment
   $("head").disabled = (layers[0]?.length ?? 0) < 2;
   $("heads").hidden = !layers.length;
@@ -54,11 +55,11 @@ export function drawMap(holder, alignment, model, read, tell) {
   const has = layer !== "" && Number(layer) < (alignment[field]?.length ?? 0);  // another model may have fewer
   if (kind !== "cross" && !has) { holder.replaceChildren(); return () => {}; }
   const weight = weightOf(alignment[field], has ? layer : "", head, alignment.weights);
-  const where = !has ? alignment.shown : `layer ${Number(layer) + 1}, ${head === "" ? "mean of all heads" : `head ${Number(head) + 1}`}`;
+  const where = !has ? alignment.shown : `${t("layer")} ${Number(layer) + 1}, ${head === "" ? t("mean of all heads") : `${t("head")} ${Number(head) + 1}`}`;
   const hard = has && kind === "cross" ? read : "";  // `shown` names it itself
   const map = {
-    rows: alignment[rows], columns: alignment[columns], weight, note,
-    title: `${[model, title.toLowerCase(), hard, where].filter(Boolean).join(", ")}; weights in percent`,
+    rows: alignment[rows], columns: alignment[columns], weight, note: t(note),
+    title: `${[model, language === "en" ? title.toLowerCase() : t(title), hard, where].filter(Boolean).join(", ")}; ${t("weights in percent")}`,
   };
   drawn.push(heatPicture(map));
   const mark = heatMap(holder, map, kind === "cross" ? tell : (j, i) => mark("target", j, i));
@@ -74,8 +75,8 @@ export function drawHeads(alignment, redraw) {
   const layers = alignment[KINDS[$("kind").value][1]] ?? [];
   if (!$("heads").open) return;
   $("heads").querySelector("div").replaceChildren(...layers.flatMap((heads, l) => heads.map((weights, h) => {
-    const name = `layer ${l + 1}, head ${h + 1}`;
-    const button = make("button", { className: "thumb", title: `Draw ${name}` }, thumbnail(weights), make("span", {}, name));
+    const name = `${t("layer")} ${l + 1}, ${t("head")} ${h + 1}`;
+    const button = make("button", { className: "thumb", title: t("Draw {name}", { name }) }, thumbnail(weights), make("span", {}, name));
     button.onclick = () => { $("layer").value = `${l}`; $("head").value = `${h}`; redraw(); };
     return button;
   })));

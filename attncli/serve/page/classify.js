@@ -3,6 +3,7 @@ import { $, fill, later, make, tell } from "./dom.js";
 import { post, Refusal } from "./service.js";
 import { offerReads, readOf, showLimits } from "./models.js";
 import { light } from "./words.js";
+import { t } from "./texts.js";
 
 const WAIT = 250, LABELS = 8;  // milliseconds, labels that are listed
 let offer, turn = 0;
@@ -13,6 +14,7 @@ export function startLabels(offered) {
   fill($("label-model"), models.map(({ name }) => [name, name]), models.find((model) => model.default)?.name);
   $("tab-label").hidden = !models.length;
   $("label-model").onchange = $("label-read").onchange = classify;
+  $("label-example").onclick = () => { $("label-input").value = t("Where is the next station?"); classify(); };
   $("label-input").oninput = later(WAIT, classify);
   return (name) => { $("label-model").value = name; classify(); };
 }
@@ -23,6 +25,7 @@ async function classify() {
   offerReads("label-read", [model]);
   showLimits("label-limits", model);
   $("label-words").replaceChildren();
+  $("label-example").hidden = Boolean(text);
   if (!text.trim()) { $("labels").replaceChildren(); say(""); return; }
   try {
     const started = performance.now();

@@ -1,16 +1,21 @@
 // The document view: files in, translated files out, with their progress.
 import { $, acceptDrops, fill, glossaryOf, make, megabytes } from "./dom.js";
 import { Refusal, upload } from "./service.js";
+import { senseOf } from "./models.js";
+import { languageName, t } from "./texts.js";
+
+const EXAMPLE = ["Good morning.", "The order arrives on Friday at nine.", "Thank you for your letter."];
 
 let offer;
 
 export function startDocuments(offered) {
   offer = offered;
   const { settings, languages } = offer;
-  const listed = languages.map(({ code, name }) => [code, name]);
-  fill($("document-source"), [...(settings.detects ? [["auto", "Detect language"]] : []), ...listed], "auto");
+  const listed = languages.map((one) => [one.code, languageName(one)]);
+  fill($("document-source"), [...(settings.detects ? [["auto", t("Detect language")]] : []), ...listed], "auto");
   fill($("document-target"), listed, settings.language.target.code);
-  $("kinds").textContent = `${settings.supportedFilesFormat.join(" ")} and other files of text, up to ${megabytes(settings.bodyLimit)}`;
+  $("kinds").textContent = t("{kinds} and other files of text, up to {size}", { kinds: settings.supportedFilesFormat.join(" "), size: megabytes(settings.bodyLimit) });
+  $("document-example").onclick = () => take([new File([EXAMPLE.join("\n")], "letter.txt")]);
   $("document-file").onchange = () => take([...$("document-file").files]);
   acceptDrops($("document-drop"), take);
 }
@@ -23,10 +28,10 @@ async function take(files) {
 }
 
 async function translate(file) {
-  const bar = make("progress", { max: 1 }), state = make("span", { className: "soft", role: "status" }, "Waiting …");
-  bar.setAttribute("aria-label", `Progress of ${file.name}`);
+  const bar = make("progress", { max: 1 }), state = make("span", { className: "soft", role: "status" }, t("Waiting …"));
+  bar.setAttribute("aria-label", t("Progress of {name}", { name: file.name }));
   const stop = new AbortController();
-  const cancel = make("button", { className: "plain", onclick: () => stop.abort() }, "Cancel");
+  const cancel = make("button", { className: "plain", onclick: () => stop.abort() }, t("Cancel"));
   const row = make("div", { className: "row" }, make("strong", {}, file.name), state, make("span", { className: "gap" }), cancel);
   const item = make("li", {}, row, bar);
   $("documents").prepend(item);
@@ -35,25 +40,28 @@ async function translate(file) {
       if (event.error) throw new Refusal(event.error);
       if (event.total !== undefined) {
         bar.value = event.total ? event.done / event.total : 1;
-        state.textContent = `${event.done} of ${event.total} texts`;
+        state.textContent = t("{done} of {total} texts", event);
       } else finish(event, item, state, bar);
     }
   } catch (error) {
     if (!(error instanceof Refusal) && error.name !== "AbortError") throw error;
-    state.textContent = error.name === "AbortError" ? "Cancelled" : error.message;
+    state.textContent = error.name === "AbortError" ? t("Cancelled") : error.message;
     state.className = "bad";
     bar.remove();
-    if (/--column|--field/.test(error.message)) state.textContent += " (write it above, then choose the file again)";
+    if (/--column|--field/.test(error.message)) state.textContent += t(" (write it above, then choose the file again)");
   }
   cancel.remove();
 }
 
-function finish({ translatedFileUrl, name, notes }, item, state, bar) {
+function finish({ translatedFileUrl, name, notes, left }, item, state, bar) {
   bar.remove();
-  state.textContent = notes.length ? "Done; please read the notes" : "Done";
+  state.textContent = notes.length ? t("Done; please read the notes") : t("Done");
   const path = new URL(translatedFileUrl).pathname;  // behind a proxy, the name of this page counts
-  item.firstChild.append(make("a", { className: "button", href: path, download: name }, `Save ${name}`));
-  item.append(...notes.map((note) => make("span", { className: "note doubtful" }, note)));
+  item.firstChild.append(make("a", { className: "button", href: path, download: name }, t("Save {name}", { name })));
+  const model = offer.models.find((one) => one.default && one.task === "translate"), from = $("document-source").value;
+  const sense = from === "auto" ? "" : senseOf(model, from, $("document-target").value);
+  item.append(...notes.map((note) => make("span", { className: left.includes(note) ? "note" : "note doubtful" }, note)),
+    sense && make("span", { className: "note" }, sense));
 }
 
 async function* events(file, signal) {

@@ -16,7 +16,7 @@ export function heatMap(holder, { rows, columns, weight, title, note }, tell) {
     const cells = columns.map((other, i) => cell(word, other, weight(i, j), () => tell(j, i)));
     return make("tr", {}, make("th", { scope: "row", title: word }, make("bdi", {}, word)), ...cells);
   });
-  const table = make("table", { className: "heat" }, make("caption", {}, title),
+  const table = make("table", { className: "heat" }, make("caption", {}, make("span", {}, title)),
     make("thead", {}, make("tr", {}, make("td", { className: "corner" }), ...tops)), make("tbody", {}, ...lines));
   table.onmouseleave = () => tell(-1, -1);
   holder.replaceChildren(table, note && make("p", { className: "soft" }, note));

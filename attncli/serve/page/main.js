@@ -7,6 +7,7 @@ import { startDocuments } from "./documents.js";
 import { startSound } from "./sound.js";
 import { startLabels } from "./classify.js";
 import { showModels } from "./models.js";
+import { translatePage } from "./texts.js";
 
 const tabs = [...document.querySelectorAll("[role=tab]")];
 
@@ -31,6 +32,7 @@ tabs.forEach((tab) => {
 });
 
 async function start() {
+  translatePage();
   try {
     const [settings, languages, models] = await Promise.all(
       ["/frontend/settings", "/languages", "/models"].map(get));

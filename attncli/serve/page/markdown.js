@@ -15,8 +15,8 @@ function blocks(text) {
 function shown(block) {
   const heading = /^(#{1,6}) +(.*)$/.exec(block);
   if (heading) return make(`h${Math.min(heading[1].length + 1, 4)}`, {}, ...inline(heading[2]));
-  if (/^ {4}/.test(block)) return make("pre", {}, make("code", {}, block.replace(/^ {4}/gm, "")));
-  if (/^\|/.test(block)) return make("div", { className: "table" }, table(block));
+  if (/^ {4}/.test(block)) return make("pre", { tabIndex: 0 }, make("code", {}, block.replace(/^ {4}/gm, "")));
+  if (/^\|/.test(block)) return make("div", { className: "table", tabIndex: 0 }, table(block));
   if (/^[-*] /.test(block)) {
     const items = block.split(/\n(?=[-*] )/).map((item) => make("li", {}, ...inline(item.slice(2))));
     return make("ul", {}, ...items);

@@ -1,5 +1,6 @@
 // Requests to the service, and what the page says when it is busy or gone.
 import { $ } from "./dom.js";
+import { t } from "./texts.js";
 
 const RETRIES = 5;
 let key = sessionStorage.getItem("attn-key") || "";
@@ -39,7 +40,7 @@ async function send(path, options, attempt = 0) {
     return send(path, options, attempt);
   }
   if ((response.status === 503 || response.status === 429) && wait && attempt < RETRIES) {
-    say(`${message}. Trying again in ${wait} s.`);
+    say(t("{message}. Trying again in {wait} s.", { message, wait }));
     await sleep(1000 * wait, options.signal);
     say("");
     return send(path, options, attempt + 1);
@@ -55,7 +56,7 @@ function say(text) {
 // Wait until a service that cannot be reached answers again.
 function untilBack() {
   gone ||= (async () => {
-    say("The service has gone. Start it again with: attn serve. This page then goes on.");
+    say(t("The service has gone. Start it again with: attn serve. This page then goes on."));
     for (;;) {
       await sleep(1500);
       if (await fetch("/health").then((answer) => answer.ok, () => false)) break;

@@ -1,8 +1,10 @@
 // The sound view: a recording in, its text out; a word plays from where it is heard.
 import { $, acceptDrops, fill, make, tell, wordSpans } from "./dom.js";
 import { Refusal, upload } from "./service.js";
+import { frameOn, latest } from "./frame.js";
 import { offerReads, readOf } from "./models.js";
 import { escaped, headed, savePicture, textWidth } from "./pictures.js";
+import { t } from "./texts.js";
 
 const RATE = 16000, LONGEST = 600;  // samples a second that are sent of the microphone, and seconds
 const ROW = 18, BAND = 110, WIDTH = 900;  // pixels of a picture
@@ -14,7 +16,11 @@ export function startSound(given) {
   const models = offer.models.filter((model) => model.task === "transcribe");
   fill($("sound-model"), models.map(({ name }) => [name, name]), models.find((model) => model.default)?.name);
   $("tab-sound").hidden = !models.length;
-  const offered = () => offerReads("sound-read", [chosen()]);
+  const offered = () => {
+    offerReads("sound-read", [chosen()]);
+    const model = chosen();
+    $("sound-knows").textContent = model?.knows ? t("{name} knows only {knows}", model) : model?.summary ?? "";
+  };
   $("sound-model").onchange = offered;
   $("sound-read").onchange = () => take(sent);
   offered();
@@ -43,15 +49,15 @@ async function record() {
       clearTimeout(end);
       stream.getTracks().forEach((track) => track.stop());
       recorder = null;
-      $("record").textContent = "Record";
+      $("record").textContent = t("Record");
       take(await asWav(new Blob(parts)));
     };
     recorder.start();
-    $("record").textContent = "Stop";
-    say("Recording …");
+    $("record").textContent = t("Stop");
+    say(t("Recording …"));
   } catch (error) {
     recorder = null;
-    say(`The microphone cannot be used: ${error.message}`, true);
+    say(t("The microphone cannot be used: {why}", { why: error.message }), true);
   }
 }
 
@@ -73,47 +79,81 @@ async function asWav(blob) {
   return new Blob([view], { type: "audio/wav" });
 }
 
+async function transcribe(file, steering = {}) {
+  const values = new URLSearchParams({ model: $("sound-model").value, attention: true, ...steering, read_mode: readOf("sound-read", chosen()).mode });
+  return (await upload(`/transcribe?${values}`, file, { "Content-Type": "application/octet-stream" })).json();
+}
+
 async function take(file) {
   if (!file) return;
   sent = file;
   const mine = ++turn;
   $("transcript").replaceChildren();
-  if (file.size > offer.settings.bodyLimit) { say("This file is too large.", true); return; }
-  say("Listening …");
+  if (file.size > offer.settings.bodyLimit) { say(t("This file is too large."), true); return; }
+  say(t("Listening …"));
   try {
     const started = performance.now();
     const model = $("sound-model").value, read = readOf("sound-read", chosen());
-    const values = new URLSearchParams({ model, attention: true, read_mode: read.mode });
-    const headers = { "Content-Type": "application/octet-stream" };
-    const answer = await (await upload(`/transcribe?${values}`, file, headers)).json();
+    const answer = await transcribe(file);
     if (mine !== turn) return;
     URL.revokeObjectURL($("player").src);
     $("player").src = URL.createObjectURL(file);
     show(answer, [model, read.name || "attention"].join(", "));
-    say(`${answer.seconds.toFixed(1)} s of sound in ${((performance.now() - started) / 1000).toFixed(2)} s`);
+    say(t("{seconds} s of sound in {time} s", { seconds: answer.seconds.toFixed(1), time: ((performance.now() - started) / 1000).toFixed(2) }));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (mine === turn) say(error.message, true);
   }
 }
 
-// title: the model and how its attention is read.
-function show({ text, words, maps = [] }, title) {
-  const drawn = maps.map(timeMap);
-  const spans = wordSpans(words.map(({ word }) => word), (at) => drawn.forEach((one) => one.mark(words[at].start, words[at].end)));
-  spans.forEach((span, at) => {
-    const { start, end } = words[at];
-    span.title = `${start.toFixed(2)} to ${end.toFixed(2)} s`;
-    span.onclick = () => play(start, end);
-    span.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); play(start, end); }
-    });
+// title: the model and how its attention is read. A stretch that is dragged on a spectrogram is looked at alone.
+function show(answer, title) {
+  const drawn = (answer.maps ?? []).map(timeMap), caption = make("p", { className: "caption", dir: "auto" });
+  let now = answer, from = 0;
+  const saves = ["png", "svg"].map((type) => make("button", { className: "plain", title: t("Save the picture"),
+    onclick: () => savePicture(now.maps.map((map) => picture(map, title)), "sound", type) }, type.toUpperCase()));
+  const back = make("button", { className: "plain", hidden: true, onclick: () => frames.forEach((one) => one.clear()) }, t("Take back"));
+  const part = make("button", { className: "plain", onclick: () => frames[0].begin() }, t("Listen to a part"));
+  const follow = latest(async (look) => {
+    const next = look ? await steered(look, answer.words.slice(0, from).map(({ word }) => `${word} `).join("")) : answer;
+    if (next) { now = next; write(look ? from : Infinity); }
   });
-  const saves = ["png", "svg"].map((type) => make("button", { className: "plain", title: "Save the picture",
-    onclick: () => savePicture(maps.map((map) => picture(map, title)), "sound", type) }, type.toUpperCase()));
-  $("transcript").replaceChildren(make("p", { className: "caption", dir: "auto" }, ...(spans.length ? spans.flatMap((span) => [span, " "]) : [text])),
-    maps.length ? make("p", { className: "soft" }, `${title}. A click plays a word. Dark: attention of a token over time, as a share of its largest. `, ...saves) : "",
+  const frames = drawn.map(({ holder }, n) => frameOn(holder, true, (sides) => {
+    const { start, end } = answer.maps[n];
+    back.hidden = !sides;
+    follow(sides && [sides[0], sides[2]].map((share) => (start + share * (end - start)).toFixed(2)).join("-"));
+  }));
+  function write(marked) {
+    const { text, words } = now;
+    const spans = wordSpans(words.map(({ word }) => word), (at) => drawn.forEach((one) => one.mark(words[at].start, words[at].end)));
+    spans.forEach((span, at) => {
+      const { start, end } = words[at], listen = () => { from = at; play(start, end); };
+      span.title = `${start.toFixed(2)} to ${end.toFixed(2)} s`;
+      span.classList.toggle("steered", at >= marked);
+      span.onclick = listen;
+      span.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" || event.key === " ") { event.preventDefault(); listen(); }
+      });
+    });
+    caption.replaceChildren(...(spans.length ? spans.flatMap((span) => [span, " "]) : [text]));
+    drawn.forEach((one, n) => now.maps[n] && one.fill(now.maps[n]));
+  }
+  if (!drawn.length) { now = { ...answer, maps: [] }; }
+  write(Infinity);
+  const said = t("A click plays a word. Dark: attention of a token over time, as a share of its largest.");
+  $("transcript").replaceChildren(caption, drawn.length ? make("p", { className: "soft" }, `${title}. ${said} `, ...saves, part, back) : "",
     ...drawn.map(({ element }) => element));
+}
+
+// The transcript with a look at a stretch; null if it is refused.
+async function steered(look, prefix) {
+  try {
+    return await transcribe(sent, { look, prefix });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    say(error.message, true);
+    return null;
+  }
 }
 
 function play(start, end) {
@@ -123,26 +163,33 @@ function play(start, end) {
 }
 
 // The spectrogram of a segment, and below it a row for each token.
-function timeMap({ start, end, tokens, weights, slotSeconds, spectrogram }) {
+function timeMap({ start, end, spectrogram }) {
   const band = make("div", { className: "span" }), time = end - start;
-  const rows = tokens.map((token, t) => {
-    const canvas = make("canvas", { width: weights[t].length, height: 1, "aria-hidden": "true" });
-    const pen = canvas.getContext("2d");
-    pen.fillStyle = getComputedStyle(document.body).getPropertyValue("--heat");
-    weights[t].forEach((weight, s) => { pen.globalAlpha = weight; pen.fillRect(s, 0, 1, 1); });
-    canvas.style.width = `${100 * Math.min(1, weights[t].length * slotSeconds / time)}%`;
-    return make("div", { className: "row" }, make("span", {}, token), make("div", {}, canvas));
-  });
-  const image = make("img", { src: spectrogram, alt: `Spectrogram from ${start.toFixed(2)} to ${end.toFixed(2)} seconds` });
-  const element = make("div", { className: "time" }, make("div", { className: "row" }, make("span", {}, ""), make("div", {}, image)), ...rows, band);
+  const image = make("img", { src: spectrogram, draggable: false, alt: t("Spectrogram from {start} to {end} seconds", { start: start.toFixed(2), end: end.toFixed(2) }) });
+  const holder = make("div", {}, image), top = make("div", { className: "row" }, make("span", {}, ""), holder);
+  const element = make("div", { className: "time" }, top, band);
   return {
     element,
+    holder,
+    fill({ tokens, weights, slotSeconds }) {
+      element.querySelectorAll(".row").forEach((one) => one === top || one.remove());  // the frame keeps the focus
+      band.before(...tokens.map((token, n) => row(token, weights[n], slotSeconds / time)));
+    },
     mark(from, to) {
       const inside = from >= start - 0.01 && to <= end + 0.01;
       band.style.setProperty("--from", inside ? (from - start) / time : 0);
       band.style.setProperty("--size", inside ? (to - from) / time : 0);
     },
   };
+}
+
+// A token and its weights over time; share: that of a slot in the segment.
+function row(token, weights, share) {
+  const canvas = make("canvas", { width: weights.length, height: 1, "aria-hidden": "true" }), pen = canvas.getContext("2d");
+  pen.fillStyle = getComputedStyle(document.body).getPropertyValue("--heat");
+  weights.forEach((weight, s) => { pen.globalAlpha = weight; pen.fillRect(s, 0, 1, 1); });
+  canvas.style.width = `${100 * Math.min(1, weights.length * share)}%`;
+  return make("div", { className: "row" }, make("span", {}, token), make("div", {}, canvas));
 }
 
 // The same as a picture; see `headed`.

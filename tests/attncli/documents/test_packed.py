@@ -248,7 +248,7 @@ def test_spreadsheets_keep_their_values() -> None:
     document.spreadsheet.addElement(table)
     content = saved(document)
     found = read_document(content, "odt", DocumentOptions())
-    assert found.places == ("sheet prices, cell AA28", "sheet prices, cell AB28")
+    assert found.places == ("prices: AA28", "prices: AB28")
     changed = unpacked(in_capitals(found))
     before = unpacked(content)["content.xml"]
     assert canonical(changed["content.xml"]) == canonical(before.replace(b"red car", b"RED CAR"))
@@ -293,8 +293,8 @@ def test_messages_about_a_workbook_name_sheet_and_cell() -> None:
     document = read_document(buffer.getvalue(), "xlsx", DocumentOptions())
     lines = document.content.split("\n")
     found = {(line, place) for line, place in zip(lines, document.places, strict=False)}
-    named = {(text, f"sheet {sheet}, cell {cell}") for (sheet, cell), text in cells.items()}
-    assert found == named | {("a b", "sheet first, cell B2")}
+    named = {(text, f"{sheet}: {cell}") for (sheet, cell), text in cells.items()}
+    assert found == named | {("a b", "first: B2")}
     assert document.save
     saved = unpacked(document.save([("q",), *[None] * (len(document.segments) - 1)]))
     before = unpacked(buffer.getvalue())

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from attncli.documents.document import DocumentOptions, read_document, reassemble
+from attncli.documents.document import (
+    DocumentOptions,
+    DocumentSegment,
+    check_lines,
+    read_document,
+    reassemble,
+)
+from attncli.faithful.protect import protect
+from attncli.translate.documents import lines_of
+from models.core.errors import ModelError
 from tests.attncli.documents.test_formats import in_capitals
 
 PROPERTIES = """# a comment
@@ -180,3 +192,54 @@ def test_an_apostrophe_does_not_quote_a_placeholder() -> None:
         [texts] = [segment.texts for segment in document.segments]
         texts = tuple("l'{0}" if "b" in text else text for text in texts)
         assert reassemble(document, [texts]) == done
+
+
+MESSAGES = '{"a": {"message": "one", "description": "two", "b": {"c": "three"}}}'
+
+
+@pytest.mark.parametrize(
+    ("options", "done"),
+    [
+        ({}, MESSAGES.replace("one", "ONE")),
+        ({"fields": ("message",)}, MESSAGES.replace("one", "ONE")),
+        ({"fields": ("*.message",)}, MESSAGES.replace("one", "ONE")),
+        ({"fields": ("b",)}, MESSAGES.replace("three", "THREE")),
+        ({"fields": ("a.b",)}, MESSAGES.replace("three", "THREE")),
+        ({"keep": ("description",)}, MESSAGES.replace("one", "ONE").replace("three", "THREE")),
+    ],
+)
+def test_a_field_is_found_at_any_depth_and_messages_without_notes(
+    options: dict[str, tuple[str, ...]], done: str
+) -> None:
+    assert in_capitals("json", MESSAGES, **options) == done
+
+
+def test_an_unknown_field_is_named_as_it_was_given() -> None:
+    with pytest.raises(ModelError, match="unknown field 'x'"):
+        in_capitals("json", MESSAGES, fields=("x",))
+
+
+def test_blank_lines_of_a_string_keep_their_blanks() -> None:
+    assert in_capitals("json", '["a\\n    "]') == '["A\\n    "]'
+    content = 'msgid "a\\n  "\nmsgstr ""\n'
+    [segment] = read_document(content, "po", DocumentOptions()).segments
+    assert isinstance(segment, DocumentSegment) and segment.texts == ("a", "  ")
+    assert segment.write(("B", "")) == '""\n"B\\n"\n"  "'
+
+
+def test_dollars_are_placeholders_where_other_texts_of_the_document_have_them() -> None:
+    for texts, found in ((["by $1 at $2", "at $8"], True), (["at $2", "at $8"], False)):
+        document = read_document(json.dumps(texts), "json", DocumentOptions())
+        assert [line.dollars for line in lines_of(document)] == [found, found]
+    assert [one.raw for one in protect("at $8", dollars=True).parts] == ["$8"]
+
+
+@pytest.mark.parametrize("name", ["a.adoc", "a.ics", "a.1", "a.lrc", "a.geojson", "a.org.gz"])
+def test_a_file_of_an_unknown_format_is_no_file_of_lines(name: str) -> None:
+    with pytest.raises(ModelError, match="is not known; -s input.format=text"):
+        check_lines(Path(name))
+
+
+@pytest.mark.parametrize("name", ["a", "a.txt", "a.txt.gz", "a.en", "a.pt_BR", "A.TXT"])
+def test_files_of_lines_have_no_suffix_or_that_of_text_or_a_language(name: str) -> None:
+    check_lines(Path(name))

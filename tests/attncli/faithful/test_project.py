@@ -133,7 +133,14 @@ def test_what_only_looks_like_markup_is_text(text: str) -> None:
     ["<br>", '<img alt="a > b"/>', "<!-- <b> -->", "{name}", "{0:.2f}", "{}", "{{x y}}", "${var}"]
     + ["%s", "%d", "%(x)d", "%1$s", "%-5.2f", "%@", "%ld", "%%", "%1", "#{x}", "{% if x %}"]
     + ["{n, plural, one {# file} other {{n} files}}", "https://a.b/c%20d?x=y", "a.b+c@d-e.org"]
-    + ["<b></b>", "<i>{x}</i>", "<i>\uf8ff</i>", "<code>ls -l</code>", "<sup>1</sup>"]
+    + [
+        "<b></b>",
+        "<i>{x}</i>",
+        "<i>\uf8ff</i>",
+        "<code>ls -l</code>",
+        "<sup>1</sup>",
+        "<rt>ab</rt>",
+    ]
     + ['<b translate="no">two words</b>'],
 )
 def test_markup_is_taken_out_whole(tag: str) -> None:

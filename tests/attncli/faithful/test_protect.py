@@ -287,6 +287,11 @@ def test_signs_and_halves_of_the_day_of_a_piece_are_compared() -> None:
         ("It is 5%", "Es ist 5 %", ""),
         ("It is 5", "Es ~ist 5", "~ is new"),
         ("20 euros", "20 €", ""),
+        ("John XXIII is here", "Johannes ist hier", "XXIII is missing"),
+        ("John XXIII is here", "Johannes der Dreiundzwanzigste", ""),
+        ("World War II", "der Zweite Weltkrieg", ""),
+        ("World War II", "der 2. Weltkrieg", ""),
+        ("Rocky III", "Rocky Arch", "III is missing"),
         ("at 7:15 p.m.", "um 7:15 Uhr", "7:15 p.m is missing"),
         ("at 7:15 p.m.", "um 19:15 Uhr", ""),
         ("at 12:10 a.m.", "um 0:10 Uhr", ""),
@@ -327,6 +332,18 @@ def test_marks_are_compared_one_by_one(source: str, output: str, found: str) -> 
     assert [(one.name, one.found) for one in check_marked(text, output, parts)] == (
         [("parts", found)] if found else []
     )
+
+
+def test_a_link_without_text_fails_the_check() -> None:
+    text, parts = protect("see [it](a.html) and [[b|so]].")
+    for output, names in (
+        ("sieh \ue000es\ue001 und \ue002so\ue003.", []),
+        ("sieh es \ue000 \ue001 und \ue002so\ue003.", ["](a.html) has no text"]),
+        ("sieh \ue000es\ue001 und so \ue002\ue003.", ["]] has no text"]),
+    ):
+        assert [one.found for one in check_marked(text, output, parts)] == names
+    [found] = check_marked(text, text + "\ue00d", parts)
+    assert found.found == "a part is repeated"
 
 
 def test_a_text_passes_the_check_of_its_own_translation_by_copying() -> None:

@@ -56,9 +56,9 @@ def width(line: str) -> int:
 
 
 def test_attended_cells_are_unchanged_and_the_rest_dark_and_grey() -> None:
-    everywhere = np.asarray(highlighted(ATTENTION, 3, 32))
+    everywhere = np.asarray(highlighted(ATTENTION, 3, (32, 32)))
     assert np.array_equal(everywhere, PIXELS)
-    corner = np.asarray(highlighted(ATTENTION, 0, 32))
+    corner = np.asarray(highlighted(ATTENTION, 0, (32, 32)))
     assert np.array_equal(corner[0, 0], PIXELS[0, 0])
     far = corner[31, 31]
     assert far.max() == far.min() < DARK * 255
@@ -86,7 +86,7 @@ def test_hard_attention_is_drawn_by_its_largest_cell_and_stored_as_it_is() -> No
 def test_a_word_that_names_nothing_is_drawn_pale() -> None:
     pale = ATTENTION._replace(words=("of", *WORDS[1:]))
     for word in range(len(WORDS)):
-        one, other = (np.asarray(highlighted(each, word, 32)) for each in (ATTENTION, pale))
+        one, other = (np.asarray(highlighted(each, word, (32, 32))) for each in (ATTENTION, pale))
         assert (other >= one).all() and bool((other > one).any()) == (word == 0)
     screens = [maps_as_text(each, Screen(40)) for each in (ATTENTION, pale)]
     assert screens[0].count(SHADES[-1]) > screens[1].count(SHADES[-1])

@@ -10,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
@@ -26,6 +27,8 @@ from selenium import webdriver  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+
+from tests.attncli.serve.conftest import SPEECH  # noqa: E402
 
 NUMBERS = "The+score+was+3+to+2+in+1998,+5+to+4+in+2003,+7+to+6+in+2008,+and+9+to+8+in+2013."
 READS = ["argmax", "sample", "expectation"]
@@ -65,6 +68,9 @@ def page(driver: Any, url: str) -> Iterator[Callable[[str], Any]]:
     assert asked and not [address for address in asked if not address.startswith(LOCAL)]
 
 
+OUTPUT = "return [...document.querySelectorAll('#output .word')].map((w) => w.innerText).join(' ')"
+
+
 def until(driver: Any, check: Callable[[], Any]) -> Any:
     return WebDriverWait(driver, 60, 0.05).until(lambda _: check())
 
@@ -79,7 +85,7 @@ def all_of(driver: Any, selector: str) -> list[Any]:
 
 
 def output(driver: Any) -> str:
-    return " ".join(word.text for word in all_of(driver, "#output .word"))
+    return str(driver.execute_script(OUTPUT))
 
 
 def test_type_point_swap_and_link(page: Callable[..., Any], url: str) -> None:
@@ -105,7 +111,7 @@ def test_the_keyboard_alone(page: Callable[..., Any]) -> None:
     until(driver, lambda: all_of(driver, "#map td.strong"))
     active = driver.switch_to
     assert active.active_element.get_attribute("id") == "input"
-    for _ in range(3):  # Clear, Copy link, the first word
+    for _ in range(4):  # Look here, Clear, Copy link, the first word
         active.active_element.send_keys(Keys.TAB)
     active.active_element.send_keys(
         Keys.ARROW_RIGHT,
@@ -225,6 +231,99 @@ def test_a_glossary(page: Callable[..., Any]) -> None:
     until(driver, lambda: "Dackel" in (one(driver, "#output").get_attribute("textContent") or ""))
 
 
+def is_shown(driver: Any, text: str) -> bool:
+    return bool(
+        driver.execute_script("return document.querySelector('#output').innerText.trim()") == text
+    )
+
+
+def test_another_word_another_look_and_back(page: Callable[..., Any]) -> None:
+    driver = page("#q=The+old+dog+sleeps.&source=en&target=de")
+    until(driver, lambda: all_of(driver, "#map td.strong"))
+    before, lines = output(driver), "return document.querySelector('#output').innerText.trim()"
+    all_of(driver, "#output .word")[2].send_keys(Keys.ENTER)
+    until(driver, lambda: len(all_of(driver, "#choices [role=option]")) > 1)
+    driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    chosen = driver.switch_to.active_element
+    word = chosen.find_element(By.TAG_NAME, "bdi").text
+    chosen.send_keys(Keys.ENTER)
+    until(driver, lambda: all_of(driver, "#output .steered"))
+    first = before.split()
+    assert output(driver).split()[:2] == first[:2] and output(driver).split()[2].startswith(word)
+    assert not one(driver, "#choices").is_displayed()
+    second = driver.execute_script(lines)
+    all_of(driver, "#output .word")[1].click()
+    sources = until(driver, lambda: all_of(driver, "#choices .looks button"))
+    assert [one.text for one in sources] == ["The", "old", "dog", "sleeps."]
+    sources[2].click()
+    until(driver, lambda: all_of(driver, "#lights mark.looked"))
+    assert one(driver, "#lights mark.looked").get_attribute("textContent") == "dog"
+    assert output(driver).split()[0] == first[0] and "Hund" in output(driver).split()[1]
+    until(driver, lambda: all_of(driver, "#map td.strong"))
+    for text in (second, before):
+        one(driver, "#undo").click()
+        until(driver, partial(is_shown, driver, text))
+    assert not one(driver, "#undo").is_displayed() and not all_of(driver, "#output .steered")
+    one(driver, "#input").send_keys(Keys.HOME)
+    one(driver, "#look").click()
+    until(driver, lambda: all_of(driver, "#lights mark.looked"))
+    assert one(driver, "#lights mark.looked").get_attribute("textContent") == "The"
+
+
+def test_a_frame_that_is_dragged_and_moved_steers_a_caption(page: Callable[..., Any]) -> None:
+    driver = page("#view=image")
+    one(driver, "#image-example").click()
+    words = until(driver, lambda: all_of(driver, ".film .word"))
+    words[0].click()
+    caption = "return document.querySelector('.film .caption').innerText.trim()"
+    before, stage = driver.execute_script(caption), one(driver, ".stage")
+    assert "red circle" in before and "blue square" in before
+    width, height = stage.size["width"], stage.size["height"]
+    drag = webdriver.ActionChains(driver).move_to_element_with_offset(stage, 10, -height // 4)
+    drag.click_and_hold().move_by_offset(width // 4, height // 4)
+    drag.move_by_offset(width // 4 - 15, height // 4).release().perform()
+    until(driver, lambda: all_of(driver, ".film .word.steered"))
+    until(driver, lambda: "blue square" in driver.execute_script(caption).split(" and")[0])
+    assert "red" not in driver.execute_script(caption)
+    for _ in range(10):
+        driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    until(driver, lambda: "blue" not in driver.execute_script(caption))
+    until(driver, lambda: "red circle" in driver.execute_script(caption))
+    driver.switch_to.active_element.send_keys(Keys.DELETE)
+    until(driver, lambda: driver.execute_script(caption) == before)
+    assert not all_of(driver, ".film .word.steered") and not one(driver, ".frame").is_displayed()
+
+
+def test_back_instead_address_and_examples(page: Callable[..., Any]) -> None:
+    driver = page("#source=en&target=de")
+    one(driver, "#example").click()
+    until(driver, lambda: "Hund" in output(driver))
+    one(driver, "#back").click()
+    until(driver, lambda: "dog" in one(driver, "#back-output").text)
+    assert one(driver, "#address").is_displayed()
+    one(driver, "#clear").click()
+    one(driver, "#input").send_keys("Ich sehe das alte Haus neben dem Bahnhof.")
+    until(driver, lambda: one(driver, "#instead").is_displayed())
+    one(driver, "#instead").click()
+    until(driver, lambda: "house" in output(driver))
+    assert Select(one(driver, "#target")).first_selected_option.text == "English"
+    one(driver, "#tab-document").click()
+    one(driver, "#document-example").click()
+    until(driver, lambda: all_of(driver, "#documents a"))
+
+
+def test_the_page_in_another_language(page: Callable[..., Any], driver: Any) -> None:
+    page()
+    try:
+        Select(one(driver, "#page-language")).select_by_value("de")
+        until(driver, lambda: one(driver, "#tab-document").text == "Dokument")
+        until(driver, lambda: driver.execute_script("return document.body.dataset.ready"))
+        assert "Sprache erkennen" in one(driver, "#source").text
+        assert one(driver, "#source option[value=es]").text == "Spanisch"
+    finally:
+        driver.execute_script("localStorage.clear()")
+
+
 def test_a_doubtful_language_and_labels(page: Callable[..., Any]) -> None:
     driver = page("#q=Ein+Gift&source=auto&target=fr")
     until(driver, lambda: one(driver, "#instead").is_displayed())
@@ -291,13 +390,23 @@ def test_a_recording_of_a_file_and_of_the_microphone(
     (tmp_path / "a.wav").write_bytes(wav)
     driver.get(f"{speech[0]}/#view=sound")
     until(driver, lambda: driver.execute_script("return document.body.dataset.ready"))
+    assert "zero to nine" in one(driver, "#sound-knows").text  # of digits, which refuses tones
+    Select(one(driver, "#sound-model")).select_by_value(SPEECH)
     one(driver, "#sound-file").send_keys(str(tmp_path / "a.wav"))
     words = until(driver, lambda: all_of(driver, "#transcript .word"))
     webdriver.ActionChains(driver).move_to_element(words[-1]).perform()
     band = one(driver, ".time .span")
     assert band.size["width"] > 0 and len(all_of(driver, ".time canvas")) >= len(words)
     driver.execute_script(SAVED)
-    assert b"<image" in saved(driver, "#transcript button:last-of-type")
+    assert b"<image" in saved(driver, "#transcript p button:nth-of-type(2)")
+    before = one(driver, "#transcript .caption").text
+    spectrogram = one(driver, ".time .framed")
+    drag = webdriver.ActionChains(driver).move_to_element_with_offset(spectrogram, 0, 0)
+    drag.click_and_hold().move_by_offset(spectrogram.size["width"] // 3, 0).release().perform()
+    until(driver, lambda: all_of(driver, "#transcript .word.steered"))
+    driver.switch_to.active_element.send_keys(Keys.DELETE)
+    until(driver, lambda: not all_of(driver, "#transcript .word.steered"))
+    assert one(driver, "#transcript .caption").text == before
     one(driver, "#record").click()
     until(driver, lambda: one(driver, "#record").text == "Stop")
     time.sleep(1.2)  # of beeps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from attncli.serve import queue as engine_module
-from attncli.serve.queue import ModelThread
+from attncli.serve.queue import BATCH_COST, ModelThread
 from attncli.serve.requests import RequestError
 from models.core.errors import InputError
 from models.core.limits import GIVE_TURN
@@ -104,11 +105,33 @@ def test_other_jobs_wait_and_keep_their_order(engine: Any, model: Recorder) -> N
     assert model.batches[1:] == [["0", "2"], ["1", "4"], ["3"]]
 
 
-def test_urgent_work_comes_before_bulk_work_until_that_has_waited(
+@pytest.mark.parametrize("seed", range(10))
+def test_batches_of_drawn_requests_are_bounded_and_of_one_kind(
+    engine: Any, model: Recorder, seed: int
+) -> None:
+    draw = random.Random(seed)
+    begin(engine, model)
+    engine._most = 100
+    costs = [draw.choice([10, 500, BATCH_COST, 2 * BATCH_COST, 90_000]) for _ in range(40)]
+    found = [
+        engine.submit(Echo(), [f"{cost}"] * draw.randint(1, 30), cost=cost, request=cost)
+        for cost in costs
+    ]
+    model.gate.set()
+    assert [future.result(10)[0] for future in found] == [f"{cost}" for cost in costs]
+    for batch in model.batches[1:]:
+        works = [int(cost) for cost in batch]
+        assert len(batch) <= engine_module.BATCH
+        assert max(works) <= BATCH_COST or len({*works}) == 1
+    order = [int(batch[0]) > BATCH_COST for batch in model.batches[1:]]
+    assert order == sorted(order)  # short requests first
+
+
+def test_a_request_that_has_waited_for_its_patience_comes_first(
     engine: Any, model: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin(engine, model)
-    bulk = engine.submit(Echo("bulk"), ["b"], urgent=False)
+    bulk = engine.submit(Echo("bulk"), ["b"], request=2 * BATCH_COST)
     engine.submit(Echo("urgent"), ["u"])
     model.gate.set()
     bulk.result(10)
@@ -118,11 +141,26 @@ def test_urgent_work_comes_before_bulk_work_until_that_has_waited(
     engine.submit(Echo(), ["first"])
     while len(model.batches) < 4:
         time.sleep(0.001)
-    engine.submit(Echo("bulk"), ["b"], urgent=False)
+    engine.submit(Echo("bulk"), ["b"], request=2 * BATCH_COST)
     last = engine.submit(Echo("urgent"), ["u"])
     model.gate.set()
     last.result(10)
     assert model.batches[4:] == [["b"], ["u"]]
+
+
+def test_the_end_fails_bulk_work_at_once_and_finishes_urgent_work(engine: Any, model: Any) -> None:
+    model.gate.set()
+    endless = engine.submit(Endless(), ["endless"], request=2 * BATCH_COST)
+    waits = engine.submit(Echo(), ["bulk"], request=2 * BATCH_COST)
+    time.sleep(0.05)
+    urgent = engine.submit(Echo(), ["a"])
+    engine.end()
+    for large in (endless, waits):
+        with pytest.raises(RequestError, match="ends"):
+            large.result(1)
+    assert urgent.result(1) == ["a"]
+    with pytest.raises(RequestError, match="ends"):
+        engine.submit(Echo(), ["bulk"], request=2 * BATCH_COST)
 
 
 def test_a_bad_input_fails_alone_and_a_bug_ends_no_thread(engine: Any, model: Recorder) -> None:
@@ -148,12 +186,10 @@ def test_urgent_work_is_computed_between_the_steps_of_long_work(
 ) -> None:
     monkeypatch.setattr(engine_module, "TURN", 0.0)
     begin(engine, model)
-    long = engine.submit(Long(), ["long"], urgent=False)
-    short = engine.submit(Echo(), ["short"])
-    model.gate.set()
-    assert short.result(10) == ["short"] and long.result(10) == ["long"]
     later = []
-    again = engine.submit(Long(lambda: later.append(engine.submit(Echo(), ["x"]))), ["long"])
+    job = Long(lambda: later.append(engine.submit(Echo(), ["x"])))
+    again = engine.submit(job, ["long"], request=2 * BATCH_COST)
+    model.gate.set()
     assert again.result(10) == ["long"] and later[0].done()
 
 
@@ -168,10 +204,10 @@ def test_work_that_nobody_waits_for_is_dropped(engine: Any, model: Recorder) -> 
 
 def test_work_ends_while_it_is_computed_if_nobody_waits_for_it(engine: Any, model: Any) -> None:
     model.gate.set()
-    endless = engine.submit(Endless(), ["endless"])
+    endless = engine.submit(Endless(), ["endless"], request=2 * BATCH_COST)
     assert engine.submit(Echo(), ["a"]).result(10) == ["a"]
     assert endless.cancel()
-    assert engine.submit(Echo(), ["b"], urgent=False).result(10) == ["b"]
+    assert engine.submit(Echo(), ["b"], request=2 * BATCH_COST).result(10) == ["b"]
 
 
 def test_too_much_waiting_work_is_refused(engine: Any, model: Recorder) -> None:

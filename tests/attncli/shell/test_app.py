@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.processes.command import PROGRAM
+from attncli.processes.several import PROGRAM
 from attncli.shell import app
 from attncli.shell.app import COMMANDS, GRACE, Termination
 from attncli.terminal import console
@@ -276,7 +276,7 @@ def test_another_package_imported_before_is_named_in_one_line(elsewhere: Path) -
 
 @pytest.mark.parametrize("words", [["models", "show", "dot"], ["translate", "--help"]])
 def test_a_child_runs_no_module_of_the_current_folder(words: list[str], tmp_path: Path) -> None:
-    """Neither of Python nor of attn; see attncli.processes.command.launch."""
+    """Neither of Python nor of attn; see attncli.processes.several.launch."""
     for name in (*sorted(sys.stdlib_module_names), "attncli", "models", "torch", "numpy"):
         (tmp_path / f"{name}.py").write_text("open('EXECUTED', 'w').close()")
     command = [sys.executable, "-I", "-c", PROGRAM.format([*map(str, sys.path)]), *words]

@@ -11,6 +11,7 @@ from attncli.scoring.comparison import QUALITY
 from attncli.task.table import TASKS, TRAINING
 from attncli.training.interfaces import Scores
 from attncli.training.sources import find_training_source
+from models.core.annexes import entries
 from models.core.registry import TABLES
 
 FOLDER = Path(__file__).parents[3] / "attncli"
@@ -30,7 +31,7 @@ def test_every_place_of_a_row_names_something_that_exists(name: str) -> None:
 
 
 def test_each_kind_of_input_has_one_task_that_trains() -> None:
-    kinds = [kind for task in TASKS.values() for kind in task.training]
+    kinds = [kind for task in TASKS.values() for kind in task.training] + [*entries("training")]
     assert sorted(kinds) == sorted(TABLES["source"]) == sorted(TRAINING)
     for kind in kinds:
         found = find_training_source(kind).comparison

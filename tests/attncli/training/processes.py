@@ -20,8 +20,8 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from attncli.jobs.train import train
 from attncli.options.settings import Options
-from attncli.processes.command import follow
 from attncli.processes.group import Processes, Rank
+from attncli.processes.several import follow
 from attncli.training.interfaces import Interrupted
 from attncli.training.settings.config import RunConfig
 from attncli.training.stepper import Stepper

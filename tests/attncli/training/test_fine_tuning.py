@@ -110,11 +110,33 @@ def test_updates_are_bounded_with_a_replay_set_and_passes_without(examples: int)
 
 
 @pytest.mark.parametrize("change", ["model.dropout=0.2", "train.attention.peaked=0.1"])
-def test_another_stage_of_training_has_the_settings_of_the_models_own(
+def test_another_stage_of_training_keeps_the_low_rate_unless_one_is_given(
     start: Path, own: Texts, change: str
 ) -> None:
-    found = config_of(start, own, change).train
-    assert found.lr > 0.0001 and found.metric == "auto" and found.epochs == TrainConfig().epochs
+    assert config_of(start, own, change).train.lr == 0.0001
+    found = config_of(start, own, change, "train.lr=0.002").train
+    assert found.lr == 0.002 and found.metric == "auto" and found.epochs == TrainConfig().epochs
+
+
+@pytest.mark.parametrize("trained, others, share", [(3, 0, 0.6), (0, 4, 0.4), (0, 0, 1.0)])
+@pytest.mark.parametrize("metric", ["loss", "bleu"])
+def test_the_directions_of_the_run_and_the_others_each_keep_what_they_knew(
+    metric: str, trained: float, others: float, share: float
+) -> None:
+    """trained, others: limits that all new weights lose, a share of them in proportion."""
+    parts = [
+        DevTexts(["a"] * n, [["A"]] * n, name=name) for n, name in ((9, "en-de"), (1, "fr-en"))
+    ]
+    lost = {"en-de": others, "fr-en": trained}
+
+    def score(part: DevSet, name: str, one: float) -> float:
+        assert isinstance(part, DevDirections)
+        many = lost[part.parts[0].name] if name == metric else 0
+        return -many * one * retention.FORGOTTEN[name] * 0.55
+
+    known = DevDirections.of(parts).divided({"fr-en"})
+    assert [len(part) for part in known] == [1, 9]
+    assert retention.chosen_share(score, None, "bleu", known) == share
 
 
 def test_half_of_the_tokens_is_of_the_replay_set(start: Path, own: Texts, tmp_path: Path) -> None:

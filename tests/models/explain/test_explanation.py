@@ -52,7 +52,7 @@ def test_a_label_is_explained(toy_classifier: Path) -> None:
     assert float(explained.log_probs.exp()) == pytest.approx(expected.labels[0].probability, 1e-4)
     weights = [weight for _, weight in expected.words]
     assert explained.rows[0].values[0].tolist() == pytest.approx(weights, abs=1e-5)
-    assert list(explained.unsupported) == ["rollout"]
+    assert list(explained.unsupported) == ["rollout", "look"]
 
 
 def test_a_caption_has_curves(soft_captioner: Path) -> None:

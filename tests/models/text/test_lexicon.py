@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from models.core.errors import DamagedError
 from models.text.lexicon import MARKS, Lexicon, LexiconEntry, pack
 
 Row = tuple[str, LexiconEntry]
@@ -113,7 +114,7 @@ def damaged(packed: bytes, rng: random.Random) -> bytes:
 
 
 def reads(packed: bytes, texts: Sequence[str]) -> None:
-    """Read texts with a lexicon; a ValueError if its file is damaged."""
+    """Read texts with a lexicon; a DamagedError if its file is damaged."""
     lexicon = Lexicon(packed)
     for text in texts:
         lexicon.read(text, "de-en")
@@ -127,6 +128,13 @@ def test_damaged_files_raise_one_kind_of_error() -> None:
     for _ in range(300):
         try:
             reads(damaged(packed, rng), texts)
-        except ValueError:
+        except DamagedError:
             failed += 1
     assert failed > 100
+
+
+def test_another_case_of_a_common_word_is_no_rare_word() -> None:
+    rows = [row("La", "la note"), row("la", rarity=9, direction="de-en"), row("Da", "there")]
+    lexicon = Lexicon(pack(rows, 5))
+    assert lexicon.read("la", "de-en") == "la"
+    assert shown(lexicon.read("da", "de-en")) == "< there>"

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from attncli.explain.runner import KEY
 from attncli.faithful.result import TranslatedLine
 from attncli.translate.runner import TranslateRunner
+from models.core.config import ImageConfig
 from models.core.types import EMPTY, Translation
+from models.signals.images import in_shape
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
 
@@ -59,7 +64,7 @@ def test_a_label_is_explained_and_a_method_that_is_left_out_is_named_once(
     toy_classifier: Path, tmp_path: Path, attn: Attn
 ) -> None:
     (tmp_path / "in").write_text("the red house\na dog\n")
-    found = attn(*TASK, toy_classifier, "-i", tmp_path / "in")
+    found = attn(*TASK, toy_classifier, "-i", tmp_path / "in", "--method", "all")
     assert "1  colour\n" in found.out and "2  animal\n" in found.out
     assert found.err.count("rollout is left out") == 1
 
@@ -75,6 +80,42 @@ def test_an_image_has_curves_and_maps(
     assert len(record["methods"]["attention"]["deletion_curve"][0]) == 11
     shown = attn(*TASK, soft_captioner, image, *options[:4], "--show").out
     assert "H entropy in nats" in shown
+
+
+def test_two_methods_by_default_and_a_sentence_at_the_end(tiny_bundle: Path, attn: Attn) -> None:
+    found = attn(*TASK, tiny_bundle, PAIR).out
+    assert "attention " in found and "erasure " in found and "rollout" not in found
+    last = found.strip().splitlines()[-1]
+    assert last.startswith("What decided, by ") and last.count(" ← ") == 5
+    assert "Der ← " in last and last.endswith(("this can be trusted).", "trust it little)."))
+
+
+def test_panels_are_in_rows_of_three_with_whole_titles_and_their_own_key(
+    tiny_bundle: Path, tmp_path: Path, attn: Attn
+) -> None:
+    for suffix in (".png", ".svg"):
+        attn(
+            *TASK, tiny_bundle, PAIR, "--method", "attention", "--picture", tmp_path / f"a{suffix}"
+        )
+    with Image.open(tmp_path / "a.png") as picture:
+        assert picture.width < 3 * 700
+        top = picture.convert("L").crop((0, 0, picture.width, 4))
+        assert top.getextrema() == (255, 255)  # no title is cut
+    drawn = (tmp_path / "a.svg").read_text()
+    assert KEY in drawn and "linked" not in drawn
+
+
+def test_a_photo_keeps_its_shape_and_its_headline(
+    soft_captioner: Path, tmp_path: Path, attn: Attn
+) -> None:
+    config = json.loads((soft_captioner / "config.json").read_text())["model"]["image"]
+    wide = Image.effect_noise((90, 40), 90).convert("RGB")
+    for fit, size in (("squash", (448, 199)), ("crop", (448, 448))):
+        assert in_shape(wide, replace(ImageConfig(**config), fit=fit), 448).size == size
+    wide.save(tmp_path / "wide.png")
+    caption = attn("caption", "-m", soft_captioner, tmp_path / "wide.png").out.split("\t")[-1]
+    attn(*TASK, soft_captioner, tmp_path / "wide.png", "--picture", tmp_path / "maps.svg")
+    assert caption.strip().splitlines()[-1] in (tmp_path / "maps.svg").read_text()
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".html"])

@@ -290,6 +290,16 @@ def test_the_model_sees_no_markup_and_the_output_has_it() -> None:
     ]
 
 
+def test_a_placeholder_between_blocks_stays_between_them() -> None:
+    lines = ["<li>one</li><li>{0}</li><li>two</li>", "<h1>a</h1>{0}<p>b</p>", "{0}<p>b</p>{1}"]
+    found = tagged(*lines, model=Upper(32))
+    assert [written(one) for one in found] == [
+        ["<li>ONE</li><li>{0}</li><li>TWO</li>"],
+        ["<h1>A</h1>{0}<p>B</p>"],
+        ["{0}<p>B</p>{1}"],
+    ]
+
+
 def test_a_line_of_markup_alone_is_itself_and_the_model_is_not_called() -> None:
     model = Upper(32)
     lines = ["<br/>", " <p>{x}</p>, %s. ", "<b></b>", "{0}"]

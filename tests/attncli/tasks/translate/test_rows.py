@@ -17,7 +17,7 @@ from attncli import load
 from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
 from attncli.translate.rows import row_images
-from attncli.translate.source import RowTraining
+from attncli.translate.rows_source import RowTraining
 from models import load_ensemble, load_translator
 from models.core.errors import ModelError
 from models.engines.row_translator import RowTranslator
