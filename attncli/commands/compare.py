@@ -19,12 +19,14 @@ from attncli.jobs.variants import variants, with_grid
 from attncli.options.settings import Options
 from attncli.options.shared import Device, GoldIndex, Threads
 from attncli.render.comparison import WRITERS, draw_comparison
-from attncli.render.plots import FORMATS
+from attncli.render.plots import FORMATS, variant_curves
 from attncli.render.rows import columns
 from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
 from attncli.terminal.messages import counted, rounded_time
 from attncli.training.command_line import settings
+from attncli.training.folder import RunFolder
+from attncli.training.log import read_log
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import (
     Comparison,
@@ -105,7 +107,15 @@ def run(
         finally:
             for suffix in FORMATS if rows else ():
                 draw_comparison(output / f"comparison{suffix}", rows)
+                variant_curves(output / f"curves{suffix}", _logs(runs, rows))
     return rows, failed
+
+
+def _logs(runs: Sequence[job.Planned], rows: Sequence[RunScores]) -> dict[str, list[Any]]:
+    """Return the log of the first measured seed of each variant."""
+    folders = {(run.variant, run.config.train.seed): run.folder for run in runs}
+    first = {row.variant: folders[row.variant, row.seed] for row in reversed(rows)}
+    return {name: read_log(RunFolder(first[name]).log) for name in reversed([*first])}
 
 
 TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"

@@ -43,6 +43,7 @@ class TranslatedLine(NamedTuple):
     stand_ins: tuple[tuple[tuple[str, str, str], ...], ...] = ()
     foreign: bool = False  # copied, because the model has no token for any of its letters
     in_target: bool = False  # copied, because it is in the target language
+    back: str = ""  # the best output translated back, where that is wanted
     memory: str = ""  # how it was found in a translation memory: exact or numbers; "" if it was not
 
     @property

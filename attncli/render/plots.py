@@ -102,6 +102,24 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     _save(figure, path)
 
 
+def variant_curves(path: Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Plot dev loss and dev score of several runs over training steps, a curve per run.
+
+    logs: the records of each run by its name.
+    """
+    every = [record for records in logs.values() for record in records]
+    scores = [key for key in DEV_SCORES if _curve("", every, "dev", key).x][:1]
+    figure = _figure(width=6.4 + 4.6 * len(scores), height=4.8)
+    panels = figure.subplots(1, 1 + len(scores), squeeze=False)[0]
+    for axes, key in zip(panels, ("loss", *scores), strict=True):
+        for number, (name, records) in enumerate(logs.items()):
+            marker = MARKERS[number // len(COLOURS) % len(MARKERS)]
+            _line(axes, _curve(name, records, "dev", key), number, marker=marker)
+        _name(axes, "update", f"dev {DEV_SCORES.get(key, 'loss (nats per token)')}")
+    panels[-1].legend(frameon=False, fontsize="small")
+    _save(figure, path)
+
+
 def confusion_matrices(path: Path, evaluations: Sequence[tuple[str, LabelScores]]) -> None:
     """Draw the confusion matrix of each system: the share of each gold label, and the counts.
 

@@ -20,6 +20,7 @@ from attncli.terminal.messages import counted
 T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 QUALITY = {  # metrics of outputs: name, digits after the point; higher is better but for LOWER
     "bleu": ("BLEU", 2),
+    "chrf": ("chrF", 2),
     "accuracy": ("accuracy", 2),  # percent
     "cider": ("CIDEr-D", 3),  # as the COCO tools give it
     "bleu4": ("BLEU-4", 2),

@@ -14,7 +14,7 @@ import torch
 from attncli.task.panels import spread
 from attncli.terminal.messages import counted, rounded_time
 from attncli.training.dev import Data, evaluate
-from attncli.training.fit import batches_of, fit
+from attncli.training.fit import batches_of, evaluation_gap, fit
 from attncli.training.interfaces import Progress, Stepped
 from attncli.training.precision import DTYPES, chosen_precision
 from attncli.training.run import check_end, completed, fresh_state
@@ -67,7 +67,8 @@ class Estimate(NamedTuple):
         update = sum(self.seconds) / len(self.seconds)
         updates = min(filter(None, (config.steps, config.epochs * self.batches)), default=0)
         averaged = config.average > 1  # the average of the last weights is scored, too
-        count = math.ceil(updates / (config.evaluate_every or self.batches))
+        passes = math.ceil(evaluation_gap(config) / self.batches)  # between two evaluations
+        count = math.ceil(updates / (config.evaluate_every or passes * self.batches))
         count = count + (averaged and count > 1) + bool(self.comparison) if self.dev else 0
         evaluation, others = self.dev * self.scoring, self.preparation + self.comparison
         training = updates * update + count * evaluation

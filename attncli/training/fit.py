@@ -39,6 +39,7 @@ from models.networks.image_encoder import pretrained_encoder
 
 Evaluate = Callable[[State], Scores]
 DIVERGENCE = 3.0  # factor on the lowest loss at which training stops
+GAP = 100  # updates: the most that an evaluation waits for
 RECENT = 0.05  # weight of an update in the moving average of the loss
 
 
@@ -115,7 +116,8 @@ def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
     """Return True if an evaluation is due: at the configured interval, and once at the end.
 
     A run that diverged is evaluated only if there is no model yet.
-    A run that starts from a trained model evaluates it first (see `open_run`).
+    A run that starts from a trained model evaluates it first (see `open_run`). Of epochs of a few
+    updates not each one is evaluated; see `evaluation_gap`.
     """
     if counters.evaluated == counters.step:
         return False
@@ -123,9 +125,20 @@ def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
     if not counters.step or diverged or limit_reached(counters, config):
         return True
     over = counters.batch >= batches
-    if over and (not config.evaluate_every or 0 < config.epochs <= counters.epoch + 1):
+    if over and 0 < config.epochs <= counters.epoch + 1:
         return True
+    if over and not config.evaluate_every:
+        return counters.step - max(0, counters.evaluated) >= evaluation_gap(config)
     return config.evaluate_every > 0 and counters.step % config.evaluate_every == 0
+
+
+def evaluation_gap(config: TrainConfig) -> int:
+    """Return the least updates between two evaluations at ends of epochs.
+
+    It is a tenth of a run that train.steps limits, because evaluations of few updates each take
+    more time than these.
+    """
+    return max(1, min(GAP, config.steps // 10))
 
 
 def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:

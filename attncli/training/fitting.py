@@ -73,7 +73,7 @@ def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> 
     if not found.positions or batch >= usual.batch_tokens or usual.steps:
         return {}
     batches = math.ceil(found.positions / batch)  # of a pass
-    counted = {"schedule": "linear", "evaluate_every": INTERVAL, "epochs": 0}
+    counted = {"schedule": "linear", "epochs": 0}
     train = (
         counted
         if "train.steps" in given

@@ -56,6 +56,10 @@ Address = Annotated[
     Literal["formal", "informal"] | None,
     typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
 ]
+Back = Annotated[
+    bool,
+    typer.Option("--back", help="Translate each output back, too, and write that beside it."),
+]
 Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
 Computed = Annotated[
     Precision,
@@ -110,6 +114,7 @@ def translate(
     lexicon: LexiconFile = None,
     memory: MemoryFile = None,
     address: Address = None,
+    back: Back = False,
     align: Align = False,
     prefix: shared.Prefix = "",
     look: Looks = None,
@@ -168,7 +173,7 @@ def translate(
     if choice:
         several = options.search.nbest > 1
         unfit = shown | {"scores": with_scores, "format": format != "text", "nbest": several}
-        unfit |= {"prefix": bool(prefix), "look": bool(look)}
+        unfit |= {"prefix": bool(prefix), "look": bool(look), "back": back}
         documents.refuse_given(
             unfit, "is for lines of text; a document has one output, in its own format"
         )

@@ -94,6 +94,7 @@ class TranslateOptions(Options):
     glossary: Sequence[Sequence[str]] = ()  # terms: source and target
     memory: Sequence[Sequence[str]] = ()  # pairs that come back as given; see memory.py
     lexicon: Sequence[Sequence[str]] = ()  # further entries: form, translation
+    back: bool = False  # outputs are translated back, too
     ordered: bool = False  # rows have the order of the model's inputs, and no header
     links: bool = False  # rows have the links of each output
     heads: bool = False  # alignments have the weights of every head

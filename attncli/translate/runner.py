@@ -26,7 +26,7 @@ from attncli.render.alignment import inputs_of, linked, record_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
 from attncli.task.runner import JsonObject
-from attncli.terminal.messages import counted, current_screen
+from attncli.terminal.messages import counted, current_screen, one_cell
 from attncli.translate import engine as engines
 from attncli.translate.alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
@@ -104,7 +104,9 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
             classifier = ClassifyRunner.open(None, replace(opening, attention=HardAttention()))
             languages = LineLanguages(classifier.model, translator.to)
-        return cls(translator, options, languages=languages)
+        runner = cls(translator, options, languages=languages)
+        assert runner._backward if options.back else True  # raises without that direction
+        return runner
 
     def run(
         self, chunks: Iterable[Sequence[Line]], *, weights: bool = False
@@ -165,7 +167,27 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         for results in found:
             self.failing = self.failing or any(one.checks for one in results)
             self.remembered += sum(bool(one.memory) for one in results)
-            yield results
+            yield self._with_back(results) if options.back else results
+
+    def _with_back(self, results: Sequence[TranslatedLine]) -> list[TranslatedLine]:
+        """Return results with their outputs translated back: a changed sense shows there."""
+        [found] = self._backward.run([[Line(one.line.number, one.text) for one in results]])
+        return [one._replace(back=other.text) for one, other in zip(results, found, strict=True)]
+
+    @cached_property
+    def _backward(self) -> TranslateRunner:
+        """The runner from the target to the source language, without terms of the target."""
+        model, directions = self.model, self.model.tokenizer_config.directions
+        sources = [way.partition("-")[0] for way in directions if way.endswith(f"-{model.to}")]
+        if len(sources) != 1 and not model.source_language:
+            raise ConfigurationError(
+                f"--back to one of {len(sources)} source languages",
+                "a model of both directions, and the language of the lines",
+                "give it with --from" if sources else "",
+            )
+        other = model.for_direction(model.source_language or sources[0], model.to)  # a copy
+        other.glossary, other.address = None, ""
+        return TranslateRunner(other, TranslateOptions(compute=self.options.compute))
 
     def cells(self, result: TranslatedLine) -> InputCells:
         """Return a line and its outputs: n-best lists as in Moses, links behind as in Marian."""
@@ -176,6 +198,8 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
                 found = linked(pair.panels[0], 0, probabilities=False)
             suffix = f" ||| {found}" if pair else ""
             columns = (found,) if links else ()
+            if self.options.back and not rank:
+                suffix, columns = f"{suffix}\t{one_cell(result.back)}", (*columns, result.back)
             outputs.append(OutputCells(hypothesis.text, f"{hypothesis.score:.4f}", columns, suffix))
         missing = OutputCells(columns=("",) if links else ())
         return InputCells(result.line.text, outputs or [missing], result.line.number)
@@ -192,6 +216,8 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         record: JsonObject = {"source": result.line.text, "hypotheses": outputs}
         if self.model.read_mode.startswith("hard"):
             record["read"] = self.model.read_mode
+        if self.options.back:
+            record["back"] = result.back
         if result.memory:
             record["memory"] = result.memory
         if result.checks:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from models.core.use_config import SavedSearchConfig
 
 FEW = 5000  # pairs
-BLEU = {"bleu": "bleu"}  # what compares translations
+BLEU = {"bleu": "bleu", "chrf": "chrf"}  # what compares translations
 
 
 class TextTraining(TrainingSource):

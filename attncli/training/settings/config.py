@@ -191,7 +191,9 @@ class TrainConfig:
     seed: int = option(
         1, "random seed of initial weights, data order and dropout", at_most=MAX_SEED
     )
-    evaluate_every: int = option(0, "updates between evaluations (0: once per epoch)")
+    evaluate_every: int = option(
+        0, "updates between evaluations (0: after an epoch, at most ten times in train.steps)"
+    )
     metric: str = option(
         "auto",
         "metric of early stopping, measured by decoding the dev set: bleu, exact (exact match), "

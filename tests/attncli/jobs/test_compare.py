@@ -118,6 +118,7 @@ def test_a_comparison_continues_and_adds(tmp_path: Path, attn: Attn) -> None:
         *(("none", "1"), ("dot", "1"), ("none", "2"), ("dot", "2"))
     ]
     assert len(json.loads((out / "comparison.json").read_text())["variants"]) == 2
+    assert (out / "curves.png").exists() and "dev chrF" in first and "dev_chrf" in rows[0]
     assert {path.suffix for path in out.glob("comparison.*")} == {
         *(f".{name}" for name in WRITERS),
         *FORMATS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -366,3 +367,19 @@ def test_training_and_evaluation_count_the_same_tokens() -> None:
         rates.append(rate)
         assert rate == next(each.value for each in found if each.name == "error rate")
     assert rates == pytest.approx([100 * 2 / 6, 100 * 1 / 4])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_run_of_few_updates_has_at_most_ten_evaluations_and_one_at_its_end(seed: int) -> None:
+    rng = random.Random(seed)
+    steps, batches = rng.randint(20, 999), rng.randint(1, 60)
+    config, counters, at = TrainConfig(steps=steps, epochs=0), Counters(), list[int]()
+    counters.evaluated = 0
+    for step in range(1, steps + 1):
+        counters.step, counters.batch = step, (step - 1) % batches + 1
+        if due(counters, batches, config):
+            at.append(step)
+            counters.evaluated = step
+    assert at[-1] == steps and len(at) <= 11
+    assert all(step % batches == 0 for step in at[:-1])
+    assert len(at) >= min(steps // batches, 10) // 2

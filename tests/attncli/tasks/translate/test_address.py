@@ -71,3 +71,27 @@ def test_alignments_link_the_words_of_the_text_alone(attn: Attn) -> None:
 def test_a_model_without_the_tokens_says_so(attn: Attn) -> None:
     words = ("-m", "grammar-en-de", "-s", "text.address=formal", "A dog.")
     assert "has not learned any" in attn("translate", *words, status=1).err
+
+
+@pytest.mark.parametrize("more", [(), ("--address", "formal"), ("--nbest", "2")])
+def test_lines_translated_back_are_those_of_the_other_direction(
+    attn: Attn, more: tuple[str, ...]
+) -> None:
+    given = ("translate", "--to", "de", "--format", "jsonl", *more)
+    out = attn(*given, "--back", given="".join(f"{one}\n" for one in LETTER)).out
+    records = [json.loads(line) for line in out.splitlines()]
+    best = [one["hypotheses"][0]["text"] for one in records]
+    backwards = ("translate", "--from", "de", "--to", "en")
+    expected = attn(*backwards, given="".join(f"{one}\n" for one in best)).out
+    assert "".join(f"{one['back']}\n" for one in records) == expected
+    plain = attn(*given, given="".join(f"{one}\n" for one in LETTER)).out
+    without = [{k: v for k, v in one.items() if k != "back"} for one in records]
+    assert without == [json.loads(line) for line in plain.splitlines()]
+    text = attn(*given[:3], "--back", LETTER[0]).out
+    assert text.count("\t") == 1
+
+
+def test_a_model_of_one_direction_cannot_translate_back(attn: Attn) -> None:
+    err = attn("translate", "-m", "grammar-en-de", "--back", "A dog.", status=1).err
+    assert "a model of both directions" in err and err.count("\n") == 1
+    assert "--from" in attn("translate", "--to", "en", "--back", "Hallo.", status=1).err
