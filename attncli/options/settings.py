@@ -165,7 +165,7 @@ def listed(tables: type) -> str:
 
     text = to_toml(tables(), without=getattr(tables, "UNUSED", "").split()).strip()
     known = set(flat(to_dict(tables())))
-    kinds = getattr(tables, "kinds", list)()  # of input: further settings of the table [data]
+    kinds: list[Any] = getattr(tables, "kinds", list)()  # of input: with settings of [data]
     for kind in sorted(kinds, key=_has_tables):  # a line behind [data.augment] would belong to it
         names = [f"data.{name}" for name in fields_of(type(kind.data))]
         own = to_toml(kind.data, without=[n for n in names if n in known], section="data")
