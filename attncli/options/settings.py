@@ -165,11 +165,14 @@ def listed(tables: type) -> str:
 
     text = to_toml(tables(), without=getattr(tables, "UNUSED", "").split()).strip()
     known = set(flat(to_dict(tables())))
-    kinds = getattr(tables, "kinds", list)()  # of input: further settings of the table [data]
-    # a key behind a table such as [data.augment] would belong to that table
-    for kind in sorted(kinds, key=lambda each: "\n[" in to_toml(each.data, section="data").strip()):
+    kinds: list[Any] = getattr(tables, "kinds", list)()  # of input: with settings of [data]
+    for kind in sorted(kinds, key=_has_tables):  # a line behind [data.augment] would belong to it
         names = [f"data.{name}" for name in fields_of(type(kind.data))]
         own = to_toml(kind.data, without=[n for n in names if n in known], section="data")
         known.update(names)
         text = text.replace("\n[model]", f"{own}\n\n[model]", 1)
     return text
+
+
+def _has_tables(kind: Any) -> bool:
+    return any(isinstance(value, dict) for value in to_dict(kind.data).values())

@@ -80,7 +80,7 @@ def test_a_parameter_of_a_command_is_never_a_table_of_its_options(name: str) -> 
 
 
 Page = Callable[[str], str]
-MOST_OPTIONS, MOST_LINES = 30, 90  # of a page
+MOST_OPTIONS, MOST_LINES = 32, 100  # of a page
 
 
 @pytest.fixture
