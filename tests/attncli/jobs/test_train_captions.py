@@ -60,6 +60,7 @@ def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path, attn: Attn) -> None:
     changes = ["train.steps=140", "train.evaluate_every=70", "train.batch_tokens=200"]
     changes += ["train.metric=auto", "train.lr=0.02", "model.dropout=0", "model.hidden=32"]
+    changes += ["train.schedule=inverse_sqrt"]
     config = small_config(files, *PATCHES, *changes)
     started, *events, kept = run(config, tmp_path / "run")
     assert isinstance(started, Started) and isinstance(kept, FinalModel)
