@@ -83,9 +83,7 @@ PictureFile = Annotated[
 ]
 Prefix = Annotated[
     str,
-    typer.Option(
-        metavar="TEXT", help="Text that each output begins with; a space behind it ends the word."
-    ),
+    typer.Option(metavar="TEXT", help="Text that each output begins with."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
 GoldIndex = Annotated[

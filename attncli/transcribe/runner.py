@@ -69,7 +69,7 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
                     waiting.append(TranscribedFile(file.name, remark=remark, channel=channel))
                     yield file.name, partial(_content, file, channel)
 
-        looks = [look_of(text) for text in self.options.look]
+        looks = [look_of(text) for text in self.options.look or ()]
         steering = Steering(
             self.options.prefix,
             tuple(Look((milliseconds_of(where),), *words) for where, words in looks),

@@ -32,8 +32,7 @@ Verbatim = Annotated[
     bool,
     typer.Option(
         "--verbatim",
-        help="Give lines to the model as they are: no normalised spaces, apostrophes and accents, "
-        "no copied lines, no lower case for lines in capitals.",
+        help="Give lines to the model as they are: no normalised spaces, no copied lines.",
     ),
 ]
 KeepTags = Annotated[
@@ -45,16 +44,12 @@ GlossaryFile = Annotated[
 ]
 LexiconFile = Annotated[
     Path | None,
-    typer.Option(
-        help="Translations of words that the model reads and inflects; a line: word, tab, "
-        "translation. --glossary forces its terms as they are."
-    ),
+    typer.Option(help="Words that the model reads and inflects; a line: word, tab, translation."),
 ]
 MemoryFile = Annotated[
     Path | None,
     typer.Option(
-        help="Translation memory: lines that are in it come back as given, also where only numbers "
-        "differ; a .tmx file, or a line: source, tab, translation."
+        help="Pairs of which a line comes back as given; .tmx, or a line: source, tab, translation."
     ),
 ]
 Address = Annotated[

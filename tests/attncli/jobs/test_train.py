@@ -178,7 +178,7 @@ def test_a_run_continues_at_another_learning_rate_with_its_moments(
     changes = ["train.steps=6", "train.average=0", "train.lr=1e-9", "train.schedule=constant"]
     started, *_ = run(small_config(texts, *changes), tmp_path / "run")
     assert isinstance(started, Started)
-    said = ("train.lr was 0.005, now 1e-09", "train.schedule was inverse_sqrt, now constant")
+    said = ("train.lr was 0.005, now 1e-09", "train.schedule was linear, now constant")
     assert started.notes[:2] == said
     [record] = [
         one for one in read_log(RunFolder(tmp_path / "run").log) if one["event"] == "changed"
@@ -213,11 +213,12 @@ def timed(texts: Texts, *changes: str) -> RunConfig:
 def test_the_time_ends_a_run_whose_rate_falls_to_zero(
     texts: Texts, tmp_path: Path, ticking: None
 ) -> None:
-    events = run(timed(texts, "train.warmup=0"), tmp_path / "run")
+    config = timed(texts, "train.warmup=0")
+    events = run(config, tmp_path / "run")
     rates = [event.lr for event in events if isinstance(event, Stepped)]
     ends = [event for event in events if isinstance(event, Ended)]
     assert ends == [Ended(12, "1.2 minutes of training done")]
-    assert rates == pytest.approx([0.005 * (1 - step / 12) for step in range(12)])
+    assert rates == pytest.approx([config.train.lr * (1 - step / 12) for step in range(12)])
 
 
 def test_an_interrupted_run_uses_the_time_that_is_left(
@@ -247,6 +248,7 @@ def test_the_preset_does_not_end_a_run_with_a_time_limit(tmp_path: Path) -> None
 
 def test_a_raised_limit_continues_as_a_run_with_that_limit(texts: Texts, tmp_path: Path) -> None:
     changes = ("train.average=0", "train.epochs=0", "train.patience=0")
+    changes += ("train.schedule=inverse_sqrt",)  # a linear rate depends on the limit
     short, long = (small_config(texts, *changes, f"train.steps={n}") for n in (10, 15))
     run(long, tmp_path / "whole")
     run(short, tmp_path / "parts")
