@@ -247,8 +247,9 @@ def test_the_preset_does_not_end_a_run_with_a_time_limit(tmp_path: Path) -> None
 
 
 def test_a_raised_limit_continues_as_a_run_with_that_limit(texts: Texts, tmp_path: Path) -> None:
-    changes = ("train.average=0", "train.epochs=0", "train.patience=0")
-    changes += ("train.schedule=inverse_sqrt",)  # a linear rate depends on the limit
+    # a linear rate would depend on the limit
+    schedule = "train.schedule=inverse_sqrt"
+    changes = ("train.average=0", "train.epochs=0", "train.patience=0", schedule)
     short, long = (small_config(texts, *changes, f"train.steps={n}") for n in (10, 15))
     run(long, tmp_path / "whole")
     run(short, tmp_path / "parts")

@@ -58,14 +58,14 @@ def pretrained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_learns_and_leaves_a_captioner(files: Files, tmp_path: Path, attn: Attn) -> None:
-    changes = ["train.steps=140", "train.evaluate_every=70", "train.batch_tokens=200"]
-    changes += ["train.metric=auto", "train.lr=0.02", "model.dropout=0", "model.hidden=32"]
+    changes = ["train.steps=280", "train.evaluate_every=70", "train.batch_tokens=200"]
+    changes += ["train.metric=auto", "train.lr=0.01", "model.dropout=0", "model.hidden=32"]
     config = small_config(files, *PATCHES, *changes)
     started, *events, kept = run(config, tmp_path / "run")
     assert isinstance(started, Started) and isinstance(kept, FinalModel)
     assert (started.pairs, started.dev, started.unit) == (44, 8, "captions")
     scores = [event.scores for event in events if isinstance(event, Evaluated)]
-    assert kept.score is not None and kept.score > 45  # 52 or 78, by the processor
+    assert kept.score is not None and kept.score > 65
     assert all(s.bleu is not None and s.cider is not None for s in scores)
     captioner = Captioner.read(tmp_path / "run")
     for name in ("red-left-0.png", "blue-left-2.png"):
