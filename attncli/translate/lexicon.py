@@ -30,7 +30,6 @@ from models.text.own_vocabulary import USER_DEFINED
 from models.text.tokenizer import UNKNOWN, Tokenizer
 from models.text.vocabulary import added_pieces
 
-NAME = "lexicon.bin"  # in the folder of the data
 DIRECTION = "-"  # of a model without languages
 RARE = 3  # binary digits of a count from which on a word is left to the weights, in a run
 COMMON = 11  # from which on a word is never marked
