@@ -38,6 +38,7 @@ KINDS = {
     "image_encoder": "image encoders",
     "source": "kinds of input",
     "importer": "importers",
+    "rerank": "ways to rerank outputs",
 }
 
 
