@@ -60,16 +60,6 @@ export function acceptDrops(element, take) {
   });
 }
 
-// Let an element be clicked, also by Enter and Space.
-export function pressed(element, work) {
-  element.onclick = work;
-  element.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    work();
-  });
-}
-
 // Words of which only one is reached by Tab and the arrow keys move among them. `show(index)` is called for the word that
 // is pointed at or reached.
 export function wordSpans(words, show) {

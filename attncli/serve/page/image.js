@@ -1,6 +1,6 @@
 // The image view: a photo in, its caption out, with the map of each word over the image.
 import { $, acceptDrops, fill, make, tell } from "./dom.js";
-import { answered, Refusal, upload } from "./service.js";
+import { Refusal, upload } from "./service.js";
 import { film } from "./film.js";
 import { offerReads, readOf, showLimits } from "./models.js";
 import { t } from "./texts.js";
@@ -79,10 +79,16 @@ async function captionBy(name, steering = {}) {
 
 // The caption with a look at a frame of the shown picture; null if it is refused.
 async function steered(name, sides, prefix) {
-  const started = performance.now(), look = (await inPhoto(sides)).map((side) => `${(100 * side).toFixed(1)}%`).join(",");
-  const answer = await answered(captionBy(name, { prefix, look }), say);
-  if (answer) say(`${((performance.now() - started) / 1000).toFixed(2)} s`);
-  return answer;
+  const started = performance.now();
+  try {
+    const answer = await captionBy(name, { prefix, look: (await inPhoto(sides)).map((side) => `${(100 * side).toFixed(1)}%`).join(",") });
+    say(`${((performance.now() - started) / 1000).toFixed(2)} s`);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    say(error.message, true);
+    return null;
+  }
 }
 
 // Shares of the picture that is shown as shares of the photo: a square one of a photo that is none is its centre.

@@ -8,17 +8,6 @@ let gone = null;  // a promise while the service cannot be reached
 
 export class Refusal extends Error {}
 
-// What some work answers; null if the service refuses it, which `say` tells.
-export async function answered(work, say) {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    say(error.message, true);
-    return null;
-  }
-}
-
 export async function get(path) {
   return (await send(path, {})).json();
 }

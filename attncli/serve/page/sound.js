@@ -1,6 +1,6 @@
 // The sound view: a recording in, its text out; a word plays from where it is heard.
-import { $, acceptDrops, fill, make, pressed, tell, wordSpans } from "./dom.js";
-import { answered, Refusal, upload } from "./service.js";
+import { $, acceptDrops, fill, make, tell, wordSpans } from "./dom.js";
+import { Refusal, upload } from "./service.js";
 import { frameOn, latest } from "./frame.js";
 import { offerReads, readOf } from "./models.js";
 import { escaped, headed, savePicture, textWidth } from "./pictures.js";
@@ -115,8 +115,7 @@ function show(answer, title) {
   const back = make("button", { className: "plain", hidden: true, onclick: () => frames.forEach((one) => one.clear()) }, t("Take back"));
   const part = make("button", { className: "plain", onclick: () => frames[0].begin() }, t("Listen to a part"));
   const follow = latest(async (look) => {
-    const prefix = answer.words.slice(0, from).map(({ word }) => `${word} `).join("");
-    const next = look ? await answered(transcribe(sent, { look, prefix }), say) : answer;
+    const next = look ? await steered(look, answer.words.slice(0, from).map(({ word }) => `${word} `).join("")) : answer;
     if (next) { now = next; write(look ? from : Infinity); }
   });
   const frames = drawn.map(({ holder }, n) => frameOn(holder, true, (sides) => {
@@ -131,7 +130,10 @@ function show(answer, title) {
       const { start, end } = words[at], listen = () => { from = at; play(start, end); };
       span.title = `${start.toFixed(2)} to ${end.toFixed(2)} s`;
       span.classList.toggle("steered", at >= marked);
-      pressed(span, listen);
+      span.onclick = listen;
+      span.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" || event.key === " ") { event.preventDefault(); listen(); }
+      });
     });
     caption.replaceChildren(...(spans.length ? spans.flatMap((span) => [span, " "]) : [text]));
     drawn.forEach((one, n) => now.maps[n] && one.fill(now.maps[n]));
@@ -141,6 +143,17 @@ function show(answer, title) {
   const said = t("A click plays a word. Dark: attention of a token over time, as a share of its largest.");
   $("transcript").replaceChildren(caption, drawn.length ? make("p", { className: "soft" }, `${title}. ${said} `, ...saves, part, back) : "",
     ...drawn.map(({ element }) => element));
+}
+
+// The transcript with a look at a stretch; null if it is refused.
+async function steered(look, prefix) {
+  try {
+    return await transcribe(sent, { look, prefix });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    say(error.message, true);
+    return null;
+  }
 }
 
 function play(start, end) {

@@ -1,6 +1,6 @@
 // Steering a translation: another word in the place of one, or a source word that alone may be attended to for a word.
 // The rest is written again by the service; each step can be taken back.
-import { $, make, pressed, roving } from "./dom.js";
+import { $, make, roving } from "./dom.js";
 import { post } from "./service.js";
 import { t } from "./texts.js";
 
@@ -27,7 +27,12 @@ export function steerable(spans, line, ask, done) {
     span.setAttribute("role", "button");
     span.setAttribute("aria-haspopup", "dialog");
     span.classList.toggle("steered", Boolean(line.steered?.marks.has(j)));
-    pressed(span, () => open(span, line, j, ask, done));
+    span.onclick = () => open(span, line, j, ask, done);
+    span.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      span.click();
+    });
   });
 }
 
@@ -60,11 +65,12 @@ function fillList(list, found, choose) {
   const options = found.map(({ word, probability }, n) => {
     const option = make("div", { role: "option", tabIndex: n ? -1 : 0, "aria-selected": false }, make("bdi", {}, word),
       make("span", { className: "soft" }, ` ${(100 * probability).toFixed(probability < 0.1 ? 1 : 0)} %`));
-    pressed(option, () => choose(word));
+    option.onclick = () => choose(word);
     option.onkeydown = (event) => {
       const next = roving(options, event.key, n);
-      if (next < 0) return;
-      options[next].focus();
+      if (event.key === "Enter" || event.key === " ") choose(word);
+      else if (next >= 0) options[next].focus();
+      else return;
       event.preventDefault();
     };
     return option;

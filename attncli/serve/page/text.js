@@ -1,6 +1,6 @@
 // The text view: translation as one types, swap, words that light up, alternatives, comparison.
 import { $, fill, glossaryOf, later, make, tell } from "./dom.js";
-import { answered, post, Refusal } from "./service.js";
+import { post, Refusal } from "./service.js";
 import { offerReads, readOf, senseOf, showLimits } from "./models.js";
 import { crossWeight, drawHeads, drawMap, forgetMaps, offerLayers, startAttention } from "./attention.js";
 import { light, places, showWords } from "./words.js";
@@ -144,13 +144,18 @@ function requestOf(one, n) {
 }
 
 const redrawing = (one, n) => async (work, j) => {
-  const started = performance.now();
-  if (!work && j === undefined) drawMaps();  // the words stay: a list may be open
-  else if (!work) { draw(one, $("input").value.split("\n")); one.spans[n]?.[j]?.focus(); }
-  if (!work) return null;
-  const answer = await answered(work, (text, bad) => state(one, text, bad));
-  if (answer) state(one, `${((performance.now() - started) / 1000).toFixed(2)} s`);
-  return answer;
+  const lines = $("input").value.split("\n"), started = performance.now();
+  try {
+    if (!work && j === undefined) { drawMaps(); return null; }  // the words stay: a list may be open
+    if (!work) { draw(one, lines); one.spans[n]?.[j]?.focus(); return null; }
+    const answer = await work;
+    state(one, `${((performance.now() - started) / 1000).toFixed(2)} s`);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    state(one, error.message, true);
+    return null;
+  }
 };
 
 // For the chosen word of the translation, look only at the source word at the cursor.
