@@ -31,6 +31,7 @@ FORMATS = ("text", "html")
 WORDS = ("align.units=word",)  # also of a model that saves other units
 
 EMPTY: JsonObject = {"alternatives": [], "alignments": [], "notes": [], "checks": [], "memory": ""}
+EMPTY |= {"confidence": None, "doubtful": []}
 
 
 async def translate(request: Request) -> Response:
@@ -57,6 +58,7 @@ async def translate(request: Request) -> Response:
             found[n] = EMPTY | result
     for record, one in zip(found, languages, strict=True):
         record["detectedLanguage"] = one.record()
+    is_judged = any(record["confidence"] is not None for record in found)
     shown = {
         "translatedText": True,
         "detectedLanguage": source == AUTO,
@@ -65,6 +67,8 @@ async def translate(request: Request) -> Response:
         "checks": given.flag("notes") or any(record["checks"] for record in found),
         "alignments": job.weights,
         "memory": bool(job.options.memory),
+        "confidence": is_judged,
+        "doubtful": is_judged and given.flag("notes"),
     }
     columns = {
         name: [record[name] for record in found] for name, is_shown in shown.items() if is_shown
