@@ -32,7 +32,7 @@ COMMON = 15  # `rarest` of an output without new words
 STEM, ENDING = 4, 3  # letters that forms of a word share at least, and of the longest ending
 
 
-class Compared(NamedTuple):
+class WordDifferences(NamedTuple):
     """The words of an output, compared with those of its source."""
 
     lost: tuple[str, ...]  # words of the source that no word of the output translates
@@ -41,10 +41,10 @@ class Compared(NamedTuple):
     rarest: int
 
 
-def compared(source: str, output: str, direction: str, lexicon: Lexicon | None) -> Compared:
+def compared(source: str, output: str, direction: str, lexicon: Lexicon | None) -> WordDifferences:
     """Return the words that the entries of a direction, and of its reverse, do not explain."""
     if lexicon is None:
-        return Compared((), (), (), COMMON)
+        return WordDifferences((), (), (), COMMON)
     forward, back = direction, "-".join(reversed(direction.split("-")))
     words, found = (tuple(WORD.findall(text.lower())) for text in (source, output))
     named = _Stems(words), _Stems(found)
@@ -65,10 +65,10 @@ def compared(source: str, output: str, direction: str, lexicon: Lexicon | None) 
     rarities = {word: _rarity(lexicon, back, word) for word in found if word not in words}
     unknown = [word for word, count in rarities.items() if count < 0 and len(word) >= SHORTEST]
     rarest = min(rarities.values(), default=COMMON)
-    return Compared(tuple(lost), tuple(added), tuple(unknown), rarest)
+    return WordDifferences(tuple(lost), tuple(added), tuple(unknown), rarest)
 
 
-def features(output: Hypothesis, words: Compared) -> tuple[float, ...]:
+def features(output: Hypothesis, words: WordDifferences) -> tuple[float, ...]:
     """Return the numbers FEATURES of an output."""
     tokens = len(output.ids) + 1
     mean = output.log_prob / tokens
