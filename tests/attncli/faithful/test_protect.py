@@ -29,7 +29,7 @@ CODES = r"""
 %'d %1$s %-5.2f %(x)s %@ {x} {{x}} {{{x}}} ${x} %{x} {0:.2f} %name% $1 [x] %d%% %<PRIu64> %Y-%m-%d
 a.b+c@d-e.org /usr/lib/x.so C:\tmp\a.txt ~/x src/main.py 8f3K-22Lq-PPa9 192.168.0.1 1.10.0-rc.1
 550e8400-e29b-41d4-a716-446655440000 2024-05-01 86988827 26,888 €8,311 030/1234567 max_value
-MM/DD/YYYY h:mm <color=#ff0000> 2-3 H2SO4 https://a.b/c%20d?x=y
+MM/DD/YYYY h:mm <color=#ff0000> %.3fs %dx 2-3 H2SO4 https://a.b/c%20d?x=y
 """
 OTHERS = ["(555) 123-4567", "B-MW 1234", "AB12 CDE", "5’11”", "{{ a | b('c') }}", "'{x}'", '"%d"']
 
