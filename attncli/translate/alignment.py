@@ -56,14 +56,14 @@ def token_weights(translator: Translator, translations: list[Translation]) -> li
     from models.text.units import units
 
     if not translator.read_mode:
-        return [_in_order(text, best.text) for text, (best, *_), _ in translations]
+        return [_in_order(one.source, one.text) for one in translations]
     config = dataclasses.replace(translator.alignment, units="piece")
     aligned = align_translations(translator, translations, config=config, scored=False)
     tokenizer = translator.tokenizer
     weights = []
-    for (text, (best, *_), to), found in zip(translations, aligned, strict=True):
-        ids = translator.encode(text, to)
-        source = units(tokenizer.source, ids, text, kind="piece", marks=True)
+    for one, found in zip(translations, aligned, strict=True):
+        best, ids = one.hypotheses[0], translator.encode(one.source, one.to)
+        source = units(tokenizer.source, ids, one.source, kind="piece", marks=True)
         said = [*best.ids, END]
         target = units(tokenizer.target, said, best.text, kind="piece", marks=True)
         weights.append(TokenWeights(source.spans, target.spans, found.weights.tolist()))

@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from models.core.config import MAX_BATCH_TOKENS, ModelConfig
 from models.core.errors import ConfigurationError, InputError
 from models.core.limits import GIVE_TURN, TERM_TOKENS
-from models.core.types import EMPTY, Translation
-from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
+from models.core.types import EMPTY, Hypothesis, Translation
+from models.core.use_config import (
+    AlignConfig,
+    ConfidenceConfig,
+    PrepareConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
 from models.engines.trained import TrainedModel, check_looks
 from models.search.alternatives import (
     EXTRA,
@@ -29,6 +35,7 @@ from models.search.alternatives import (
 from models.search.batching import in_order, length_batches, windows
 from models.search.hypotheses import Finished, beam_width, length_limit
 from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
+from models.text.confidence import confidence
 from models.text.languages import (
     TO,
     Glossary,
@@ -58,6 +65,7 @@ class EncodedText(NamedTuple):
     read: str  # what the model reads: the text, or its translation into a third language
     prefix: TargetPrefix = TargetPrefix()  # of its outputs
     looks: tuple[Look, ...] = ()  # places are characters of the text
+    direction: str = ""  # such as de-en; "" if the model reads a translation
 
     @property
     def is_steered(self) -> bool:
@@ -79,6 +87,7 @@ class TextTranslator(TrainedModel):
     address = ""  # form of address in the outputs; see `with_address`
     lexicon: Lexicon | None = None  # translations of rare words, which the model reads
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
+    calibration = ConfidenceConfig()  # of the confidence of outputs; see models.text.confidence
     prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
     config: ModelConfig
     tokenizer_config: TokenizerConfig
@@ -363,7 +372,8 @@ class TextTranslator(TrainedModel):
         }
         sources = []
         for number, ((text, to), language) in enumerate(zip(texts, languages, strict=True), first):
-            read = self._with_entries(text, language, targets[to])
+            direction = self._direction(text, language, targets[to])
+            read = self.lexicon.read(text, direction) if self.lexicon else text
             ids = self._ids(read, targets[to]) if text.strip() else []
             if len(ids) > self.max_source_length:  # its candidates may be what is too much
                 read, ids = text, self._ids(text, targets[to])
@@ -373,7 +383,7 @@ class TextTranslator(TrainedModel):
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-            sources.append(EncodedText(text, targets[to], ids, read))
+            sources.append(EncodedText(text, targets[to], ids, read, direction=direction))
         return sources
 
     def _steered(
@@ -426,14 +436,13 @@ class TextTranslator(TrainedModel):
         """Return continuations by the most probable first tokens, for a list of `count` words."""
         raise NotImplementedError
 
-    def _with_entries(self, text: str, language: str, to: str) -> str:
-        """Return a text with the candidates of its rare words, where the model has a lexicon."""
-        if self.lexicon is None:
-            return text
+    def _direction(self, text: str, language: str, to: str) -> str:
+        """Return the direction of a text, whose language the lexicon tells if it is unknown."""
         if self.languages:
             to = to.rpartition(TO)[2]
-            language = language or self.lexicon.language(text, to, self.languages)
-        return self.lexicon.read(text, f"{language}-{to}")
+            if not language and self.lexicon:
+                language = self.lexicon.language(text, to, self.languages)
+        return f"{language}-{to}"
 
     def _in_pivots(
         self,
@@ -464,7 +473,7 @@ class TextTranslator(TrainedModel):
             between_texts = [*zip(read, targets, strict=True)]
             again = self._encoded(between_texts, [language] * len(read), first=1)
             for n, each in zip(numbers, again, strict=True):
-                sources[n] = each._replace(text=sources[n].text)
+                sources[n] = each._replace(text=sources[n].text, direction="")
         return sources
 
     def _translated(
@@ -497,4 +506,10 @@ class TextTranslator(TrainedModel):
             on_batch(done)
             GIVE_TURN.get()()
             for index, hypotheses in zip(batch, found, strict=True):
-                yield index, Translation(sources[index].text, hypotheses, sources[index].to)
+                yield index, self._judged(sources[index], hypotheses)
+
+    def _judged(self, source: EncodedText, hypotheses: tuple[Hypothesis, ...]) -> Translation:
+        """Return the translation of a text, with its confidence if the model has a calibration."""
+        best = hypotheses[0]
+        found = confidence(self.calibration, source.text, best, source.direction, self.lexicon)
+        return Translation(source.text, hypotheses, source.to, found)

@@ -88,7 +88,7 @@ class Lexicon:
             first = entry.form.lower().partition(" ")[0]
             self._added.setdefault((direction, first), []).append(entry)
         self._block = lru_cache(CACHED)(self._read_block)
-        self._entries = lru_cache(1 << 14)(self._find)
+        self._entries = lru_cache(1 << 15)(self._find)
 
     def _read_index(self) -> None:
         """Read where each block begins, and its first direction and form."""
@@ -105,16 +105,11 @@ class Lexicon:
         if self._starts != sorted(self._starts):
             raise ValueError("blocks that are not in order")
 
-    def _read_block(self, number: int) -> list[tuple[str, str, LexiconEntry]]:
+    def _read_block(self, number: int) -> list[str]:
         place, length = self._places[number]
-        rows = []
         with intact(NAME, EXPECTED):
             text = _decompressed(self._packed[place : place + length], MOST_BLOCK)
-            for line in text.splitlines():
-                direction, form, rarity, candidates = line.split("\t")
-                given = tuple(filter(None, candidates.split("|")))
-                rows.append((direction, form.lower(), LexiconEntry(form, int(rarity), given)))
-        return rows
+        return text.splitlines()
 
     def entries(self, direction: str, word: str) -> Mapping[str, Sequence[LexiconEntry]]:
         """Return the entries that begin with a word in small letters, by form in small letters."""
@@ -133,10 +128,12 @@ class Lexicon:
         last = (direction, f"{word} \uffff")
         number = max(0, bisect_left(self._starts, (direction, word)) - 1)
         while number < len(self._starts) and self._starts[number] <= last:
-            rows = self._block(number)
-            keys = [(row[0], row[1]) for row in rows]
-            chosen = rows[bisect_left(keys, (direction, word)) : bisect_right(keys, last)]
-            yield from (row[2] for row in chosen)
+            lines = self._block(number)
+            with intact(NAME, EXPECTED):
+                start = bisect_left(lines, (direction, word), key=_key)
+                end = bisect_right(lines, last, lo=start, key=_key)
+                found = [_entry(line) for line in lines[start:end]]
+            yield from found
             number += 1
 
     def with_entries(self, added: Iterable[tuple[str, LexiconEntry]]) -> Lexicon:
@@ -219,6 +216,17 @@ class Lexicon:
     def read(self, text: str, direction: str) -> str:
         """Return what the model reads of a text."""
         return with_candidates(text, self.found(text, direction))
+
+
+def _key(line: str) -> tuple[str, str]:
+    """Return the direction of a line, and its form in small letters."""
+    direction, form, _ = line.split("\t", 2)
+    return direction, form.lower()
+
+
+def _entry(line: str) -> LexiconEntry:
+    _, form, rarity, candidates = line.split("\t")
+    return LexiconEntry(form, int(rarity), tuple(filter(None, candidates.split("|"))))
 
 
 def with_candidates(text: str, found: Iterable[FoundForm]) -> str:
