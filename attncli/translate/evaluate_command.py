@@ -202,7 +202,7 @@ class TranslationEvaluation(Evaluation):
 
         A loop that a reference of its line has is not reported.
         """
-        if found := outputs.runner.summary:
+        if found := getattr(outputs.runner, "summary", ""):
             console.say(f"{outputs.system.name}: {found}")
         report = OutputReport(references_by_output(self.test_set.references))
         list(report.messages(outputs.results))
