@@ -41,6 +41,7 @@ from models.text.lexicon import LexiconEntry
 if TYPE_CHECKING:
     from attncli.align.pairs import Aligner
     from attncli.task.panels import AlignedPair
+    from models.core.types import Translation
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
     from models.search.alternatives import Alternative
@@ -216,6 +217,8 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         record: JsonObject = {"source": result.line.text, "hypotheses": outputs}
         if self.model.read_mode.startswith("hard"):
             record["read"] = self.model.read_mode
+        if found := [entry for part in result.parts for entry in self._entries(part)]:
+            record["entries"] = found
         if self.options.back:
             record["back"] = result.back
         if result.memory:
@@ -223,6 +226,12 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         if result.checks:
             record["checks"] = [check._asdict() for check in result.checks]
         return record if result.translation else {**record, "error": result.note}
+
+    def _entries(self, part: Translation) -> list[JsonObject]:
+        """Return the entries of the lexicon that were read in a part of a line."""
+        text, _, *languages = part
+        read = self.model.read_with_entries(text, *languages)[1]
+        return [{"form": text[one.start : one.end], "candidates": one.candidates} for one in read]
 
     def heat_map(self, result: TranslatedLine) -> str:
         """Return the alignment of the best output of a line."""

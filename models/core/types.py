@@ -181,6 +181,7 @@ class Translation(NamedTuple):
     source: str
     hypotheses: tuple[Hypothesis, ...]
     to: str = ""  # target language, for a model of several languages
+    language: str = ""  # of the source, if it is known
 
     @property
     def text(self) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from models.core.config import MAX_BATCH_TOKENS, ModelConfig
 from models.core.errors import ConfigurationError, InputError
 from models.core.limits import GIVE_TURN, TERM_TOKENS
-from models.core.types import EMPTY, Translation
+from models.core.types import EMPTY, Hypothesis, Translation
 from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
 from models.engines.trained import TrainedModel, check_looks
 from models.search.alternatives import (
@@ -38,7 +38,7 @@ from models.text.languages import (
     pivot,
     with_source,
 )
-from models.text.lexicon import OPEN, Lexicon, LexiconEntry
+from models.text.lexicon import OPEN, FoundForm, Lexicon, LexiconEntry, with_candidates
 from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 
 if TYPE_CHECKING:
@@ -54,8 +54,11 @@ class EncodedText(NamedTuple):
 
     text: str
     to: str  # target language of a multilingual model
-    ids: list[int]  # of `read`, end mark included; none for an empty text
+    ids: list[int]  # of `read` with its entries, end mark included; none for an empty text
     read: str  # what the model reads: the text, or its translation into a third language
+    language: str = ""  # of the text, if it is known
+    entries: tuple[FoundForm, ...] = ()  # of the lexicon, that are read in the places of forms
+    members: tuple[EncodedText, ...] = ()  # the text as each model of an ensemble reads it
     prefix: TargetPrefix = TargetPrefix()  # of its outputs
     looks: tuple[Look, ...] = ()  # places are characters of the text
 
@@ -63,6 +66,10 @@ class EncodedText(NamedTuple):
     def is_steered(self) -> bool:
         """True if the search must do more than for a plain text."""
         return bool(self.prefix.ids or self.prefix.open or self.looks)
+
+    def translation(self, hypotheses: tuple[Hypothesis, ...]) -> Translation:
+        """Return the text with its outputs, best first."""
+        return Translation(self.text, hypotheses, self.to, self.language)
 
 
 def limit_of(source: EncodedText, config: SearchConfig) -> int:
@@ -222,6 +229,31 @@ class TextTranslator(TrainedModel):
         """
         return self._ids(text, check_direction(self.tokenizer_config, to or self.to))
 
+    def read_with_entries(
+        self, text: str, to: str = "", language: str = ""
+    ) -> tuple[list[int], tuple[FoundForm, ...]]:
+        """Return the ids of a text with its entries of the lexicon, and these entries.
+
+        language: of the text; without it, that of `for_direction`, or the one that the lexicon
+        recognises. There are no entries if the text would be too long with them.
+        """
+        target = check_direction(self.tokenizer_config, to or self.to)
+        found = self.entries(text, target, language or self.source_language)
+        if found:
+            ids = self._ids(with_candidates(text, found), target)
+            if len(ids) <= self.max_source_length:
+                return ids, found
+        return self._ids(text, target), ()
+
+    def entries(self, text: str, to: str, language: str) -> tuple[FoundForm, ...]:
+        """Return the forms of a text whose candidates the model reads, in order."""
+        if self.lexicon is None or not text.strip():
+            return ()
+        if self.languages:
+            to = to.rpartition(TO)[2]
+            language = language or self.lexicon.language(text, to, self.languages)
+        return tuple(self.lexicon.found(text, f"{language}-{to}"))
+
     def _ids(self, text: str, to: str) -> list[int]:
         """Return the ids of a text: language token, token of the form of address, text, END."""
         ids, language = self.tokenizer.encode(text, to), bool(to)
@@ -363,17 +395,16 @@ class TextTranslator(TrainedModel):
         }
         sources = []
         for number, ((text, to), language) in enumerate(zip(texts, languages, strict=True), first):
-            read = self._with_entries(text, language, targets[to])
-            ids = self._ids(read, targets[to]) if text.strip() else []
-            if len(ids) > self.max_source_length:  # its candidates may be what is too much
-                read, ids = text, self._ids(text, targets[to])
+            ids, entries = [], ()
+            if text.strip():
+                ids, entries = self.read_with_entries(text, targets[to], language)
             if len(ids) > self.max_source_length:
                 raise InputError(
                     f"text {number} has {len(ids)} tokens",
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-            sources.append(EncodedText(text, targets[to], ids, read))
+            sources.append(EncodedText(text, targets[to], ids, text, language, entries))
         return sources
 
     def _steered(
@@ -386,17 +417,13 @@ class TextTranslator(TrainedModel):
         found = []
         for source, one in zip(sources, steerings, strict=True):
             start = self.tokenizer.target_start(source.to) if one.prefix else ()
-            has_entries = OPEN in source.read
-            if one.looks and (self.inputs or (source.read != source.text and not has_entries)):
+            if one.looks and (self.inputs or source.read != source.text):
                 through = (
                     "several inputs" if self.inputs else "a direction through a third language"
                 )
                 raise InputError(f"a look with {through}", "a model that reads the text itself")
             prefix = TargetPrefix.of(one.prefix, self.tokenizer, start)
-            looks = one.looks
-            if has_entries:
-                looks = tuple(look.moved(source.text, source.read) for look in looks)
-            found.append(source._replace(prefix=prefix, looks=looks))
+            found.append(source._replace(prefix=prefix, looks=one.looks))
         return found
 
     def next_words(
@@ -425,15 +452,6 @@ class TextTranslator(TrainedModel):
     def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
         """Return continuations by the most probable first tokens, for a list of `count` words."""
         raise NotImplementedError
-
-    def _with_entries(self, text: str, language: str, to: str) -> str:
-        """Return a text with the candidates of its rare words, where the model has a lexicon."""
-        if self.lexicon is None:
-            return text
-        if self.languages:
-            to = to.rpartition(TO)[2]
-            language = language or self.lexicon.language(text, to, self.languages)
-        return self.lexicon.read(text, f"{language}-{to}")
 
     def _in_pivots(
         self,
@@ -464,7 +482,7 @@ class TextTranslator(TrainedModel):
             between_texts = [*zip(read, targets, strict=True)]
             again = self._encoded(between_texts, [language] * len(read), first=1)
             for n, each in zip(numbers, again, strict=True):
-                sources[n] = each._replace(text=sources[n].text)
+                sources[n] = each._replace(text=sources[n].text, language=sources[n].language)
         return sources
 
     def _translated(
@@ -481,7 +499,7 @@ class TextTranslator(TrainedModel):
         """
         empty = [index for index, source in enumerate(sources) if not source.ids]
         for index in empty:
-            yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
+            yield index, sources[index].translation((EMPTY,))
         done, lengths = before + len(empty), [len(source.ids) for source in sources]
         steered = [length * one.is_steered for length, one in zip(lengths, sources, strict=True)]
         plain = [length - own for length, own in zip(lengths, steered, strict=True)]
@@ -497,4 +515,4 @@ class TextTranslator(TrainedModel):
             on_batch(done)
             GIVE_TURN.get()()
             for index, hypotheses in zip(batch, found, strict=True):
-                yield index, Translation(sources[index].text, hypotheses, sources[index].to)
+                yield index, sources[index].translation(hypotheses)

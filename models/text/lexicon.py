@@ -32,11 +32,13 @@ from models.core.errors import intact
 
 OPEN, OR, IS, CLOSE = "\ue040", "\ue041", "\ue042", "\ue043"  # tokens of the vocabulary
 MARKS = (OPEN, OR, IS, CLOSE)
+VISIBLE = str.maketrans(dict(zip(MARKS, "<|=>", strict=True)))
 BLOCK = 1 << 14  # characters
 MOST_BLOCK = 1 << 18  # bytes of a block
 CACHED = 256  # blocks in memory
 LONGEST = 5  # words of a form
 CANDIDATES = 3  # of an entry
+ALWAYS = -1  # rarity of an entry that is read wherever its form stands, as a user's
 COMMON = 8  # binary digits of a count from which a form tells its language
 NAME, EXPECTED = "the lexicon of the model", "the file that came with it"  # of messages
 PART = 4  # letters of a part of a compound, at least
@@ -62,6 +64,20 @@ class FoundForm(NamedTuple):
     end: int
     candidates: tuple[str, ...]
     exact: bool  # False for a compound, which the model reads, too
+    rarity: int = 0  # as of an entry
+
+
+class UnitEntry(NamedTuple):
+    """An entry that a model reads in the place of a form."""
+
+    unit: int  # of the source, in which the form begins
+    form: str
+    candidates: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The form with its candidates."""
+        return f"{self.form} = {'|'.join(self.candidates)}"
 
 
 def order(direction: str, form: str) -> tuple[str, str, str]:
@@ -172,7 +188,7 @@ class Lexicon:
         that the file names.
         """
         most = self.most if most is None else most
-        words = [*WORD.finditer(text)]
+        words = [] if {*MARKS} & {*text} else [*WORD.finditer(text)]
         found, number = list[FoundForm](), 0
         while number < len(words):
             one, used = self._at(text, words, number, direction, most)
@@ -193,8 +209,10 @@ class Lexicon:
             same = entries.get(form.lower(), ())
             # a form with another case is another word: a common "la" is no rare "La"
             exact = [each for each in same if each.form == form] or same
-            if exact and exact[0].candidates and max(each.rarity for each in exact) < most:
-                return FoundForm(start, end, exact[0].candidates, exact=True), used
+            rarity = max((each.rarity for each in exact), default=most)
+            rarity = ALWAYS if exact and exact[0].rarity == ALWAYS else rarity
+            if rarity < most and exact[0].candidates:
+                return FoundForm(start, end, exact[0].candidates, True, rarity), used
             if used == 1 and not same:
                 parts = self._compound(direction, form.lower())
                 return (FoundForm(start, end, (parts,), exact=False) if parts else None), 1
@@ -219,6 +237,13 @@ class Lexicon:
     def read(self, text: str, direction: str) -> str:
         """Return what the model reads of a text."""
         return with_candidates(text, self.found(text, direction))
+
+
+def is_form(text: str) -> bool:
+    """Return True for words that a lexicon can have: at most LONGEST, with letters at both ends."""
+    words = [*WORD.finditer(text)]
+    fits = 0 < len(words) <= LONGEST and not {*MARKS, "|", "\t"} & {*text}
+    return fits and words[0].start() == 0 and words[-1].end() == len(text)
 
 
 def with_candidates(text: str, found: Iterable[FoundForm]) -> str:
