@@ -252,6 +252,8 @@ def lexicon_lines(
 
 def written_forms(texts: Iterable[str]) -> dict[str, str]:
     """Return the usual spelling of each normalised word: a capital may be that of a sentence."""
+    from models.alignment.links import normalised
+
     counts: dict[str, Counter[str]] = {}
     for text in texts:
         for place, word in enumerate(text.split()):

@@ -36,7 +36,7 @@ from models.core.errors import ConfigurationError
 from models.search.repeats import repetition
 from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
-from models.text.lexicon import LexiconEntry
+from models.text.lexicon import ALWAYS, LexiconEntry, grouped
 
 if TYPE_CHECKING:
     from attncli.align.pairs import Aligner
@@ -93,10 +93,12 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             terms = tuple(Term(*term) for term in options.glossary)
             translator = translator.with_glossary(Glossary(terms))
         if options.lexicon:
-            entries = [
-                ("", LexiconEntry(form, 0, (candidate,))) for form, candidate in options.lexicon
-            ]
-            translator = translator.with_lexicon(entries)
+            translator = translator.with_lexicon(
+                [
+                    (direction, LexiconEntry(form, ALWAYS, candidates))
+                    for (direction, form), candidates in grouped(options.lexicon).items()
+                ]
+            )
         languages = None
         if recognises:
             # imported here because other translations then start faster

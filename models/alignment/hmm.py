@@ -185,7 +185,7 @@ def as_links(table: Tensor) -> Links:
 def translations(tables: StatisticalTables) -> dict[str, list[str]]:
     """Return the translations of source words on which both directions agree, surest first.
 
-        p(f | e) p(e | f)  orders them, and each of the two is at least AGREED.
+    p(f | e) p(e | f)  orders them, and each of the two is at least AGREED.
     """
     ahead, back = tables.forward.lexicon, tables.reverse.lexicon
     [numbers] = torch.nonzero((ahead >= AGREED) & (back >= AGREED), as_tuple=True)

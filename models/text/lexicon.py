@@ -239,11 +239,27 @@ class Lexicon:
         return with_candidates(text, self.found(text, direction))
 
 
-def is_form(text: str) -> bool:
-    """Return True for words that a lexicon can have: at most LONGEST, with letters at both ends."""
+def form_of(text: str) -> str:
+    """Return the words of a text, from the first letter to the last one; "" if there are none."""
     words = [*WORD.finditer(text)]
-    fits = 0 < len(words) <= LONGEST and not {*MARKS, "|", "\t"} & {*text}
-    return fits and words[0].start() == 0 and words[-1].end() == len(text)
+    return text[words[0].start() : words[-1].end()] if words else ""
+
+
+def is_form(text: str) -> bool:
+    """Return True for what a lexicon can have as a form: at most LONGEST words."""
+    fits = len(WORD.findall(text)) <= LONGEST and not {*MARKS, "|", "\t"} & {*text}
+    return fits and bool(text) and form_of(text) == text
+
+
+def grouped(rows: Iterable[Sequence[str]]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the candidates of each direction and form of rows: form, candidate, direction.
+
+    The direction is "" for a row of two. Candidates beyond CANDIDATES are left out.
+    """
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for form, candidate, *direction in rows:
+        found.setdefault(("".join(direction), form), {})[candidate] = None
+    return {key: tuple(each)[:CANDIDATES] for key, each in found.items()}
 
 
 def with_candidates(text: str, found: Iterable[FoundForm]) -> str:
