@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 import zlib
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -121,12 +122,27 @@ class Lexicon:
         if self._starts != sorted(self._starts):
             raise ValueError("blocks that are not in order")
 
-    def _read_block(self, number: int) -> list[tuple[str, str, LexiconEntry]]:
+    def sizes(self) -> dict[str, int]:
+        """Return the number of entries of each direction in the file, in order."""
+        counts: Counter[str] = Counter()
+        for number, (first, _) in enumerate(self._starts):
+            with intact(NAME, EXPECTED):
+                text = self._text(number)
+            lines = [text]
+            if not text[text.rfind("\n", 0, -1) + 1 :].startswith(f"{first}\t"):
+                lines = text.splitlines(keepends=True)  # of several directions
+            for one in lines:
+                counts[one.partition("\t")[0]] += one.count("\n") - one.count("\t\n")
+        return dict(counts)
+
+    def _text(self, number: int) -> str:
         place, length = self._places[number]
+        return _decompressed(self._packed[place : place + length], MOST_BLOCK)
+
+    def _read_block(self, number: int) -> list[tuple[str, str, LexiconEntry]]:
         rows = []
         with intact(NAME, EXPECTED):
-            text = _decompressed(self._packed[place : place + length], MOST_BLOCK)
-            for line in text.splitlines():
+            for line in self._text(number).splitlines():
                 direction, form, rarity, candidates = line.split("\t")
                 given = tuple(filter(None, candidates.split("|")))
                 rows.append((direction, form.lower(), LexiconEntry(form, int(rarity), given)))

@@ -195,3 +195,15 @@ def test_a_translation_names_the_language_that_was_read() -> None:
 def test_a_translator_without_a_lexicon_reads_the_text(tiny_translator: Translator) -> None:
     ids, entries = tiny_translator.read_with_entries("the dog")
     assert (ids, entries) == (tiny_translator.encode("the dog"), ())
+
+
+def test_a_model_is_shown_with_its_lexicon(folder: Path, tmp_path: Path, attn: Attn) -> None:
+    shown = attn("models", "show", folder).out
+    size = (folder / "lexicon.bin").stat().st_size
+    assert f"lexicon: entries 4; {size} bytes; licence: not stated" in shown
+    packed = tmp_path / "named"
+    about = ("-s", "about.lexicon=CC0 1.0", "-s", "about.licence=MIT")
+    attn("models", "pack", folder, packed, *about)
+    assert (
+        f"lexicon: entries 4; {size} bytes; licence: CC0 1.0" in attn("models", "show", packed).out
+    )
