@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from attncli.data.grammar import Pair
 from attncli.data.tables import read_lexicon_table
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.translate.lexicon import (
@@ -23,7 +24,7 @@ from attncli.translate.lexicon import (
 from models import load_translator
 from models.core.errors import InputError
 from models.core.use_config import TokenizerConfig
-from models.text.lexicon import MARKS, OPEN, Lexicon, grouped
+from models.text.lexicon import CLOSE, MARKS, OPEN, Lexicon, grouped
 from models.text.tokenizer import train
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import Texts
@@ -197,3 +198,19 @@ def test_a_run_of_both_directions_reads_its_table(texts: Texts, tmp_path: Path, 
         "translate", "-m", run, "--to", "en", "--format", "jsonl", "--lexicon", mine, "es rennt"
     )
     assert "entries" not in json.loads(other.out)
+
+
+def test_a_run_from_a_model_without_marks_learns_them(
+    tiny_bundle: Path, tiny_pairs: list[Pair], tmp_path: Path, attn: Attn
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"{one.source}\t{one.target}\n" for one in tiny_pairs[:60]), "utf-8")
+    table, run = written(tmp_path, "zebra\tZebra\n"), tmp_path / "run"
+    words = ("train", pairs, "--dev", pairs, "--start-from", tiny_bundle, "-o", run)
+    attn(*words, "--lexicon", table, "--threads", "1", "-s", "train.steps=1")
+    before, after = load_translator(tiny_bundle), load_translator(run)
+    assert after.read_with_entries("a zebra")[1] and not before.read_with_entries("a zebra")[1]
+    pieces = [
+        after.tokenizer.source.id_to_piece(one) for one in after.read_with_entries("zebra")[0]
+    ]
+    assert {*MARKS} & {*pieces} == {OPEN, CLOSE}
