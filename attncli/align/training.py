@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from models.alignment import Links
 
 PRESET = "transformer-tiny"
-FIRST = 0.1  # weight of the spelling of a word that begins a sentence
+INSIDE = 10  # weight of the spelling of a word that does not begin a sentence
 RECIPE = ("data.concatenate=0.25",)  # texts to align are often longer than those to learn from
 
 
@@ -260,7 +260,7 @@ def written_forms(texts: Iterable[str]) -> dict[str, str]:
             lowered = normalised(word)
             start = word.lower().find(lowered)
             form = word[start : start + len(lowered)] if len(word) == len(word.lower()) else lowered
-            counts.setdefault(lowered, Counter())[form] += 1 if place else FIRST
+            counts.setdefault(lowered, Counter())[form] += INSIDE if place else 1
     return {word: max(sorted(each), key=each.__getitem__) for word, each in counts.items()}
 
 

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import chain, compress
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -61,12 +60,11 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
         dev = read_dev(parts, source.tokenizer, several=several)
     replay = replay_corpora(source, folder) if data.replay and several else ([], [])
     lexicon = lexicon_of(source, own) if data.lexicon else b""
-    marked = marked_corpora(own) if lexicon and several else []
-    corpora = [*own, *(one.corpus for one in marked), *replay[0]]
-    out = [*held, *[()] * (len(corpora) - len(own))]
-    tables = tables_of(source, corpora, out, lexicon)
-    for number, one in enumerate(marked, len(own)):
-        read = one.reader(Lexicon(lexicon), held[one.number], source.train.seed)
+    marked = marked_parts(source, own, held, lexicon) if lexicon and several else []
+    own = (*own, *(one for one, _ in marked))
+    corpora = [*own, *replay[0]]
+    tables = tables_of(source, corpora, [*held, *[()] * (len(corpora) - len(held))], lexicon)
+    for number, (_, read) in enumerate(marked, len(held)):
         tables[number] = tables[number]._replace(read=read)
     prepare_folder(place, lambda part: prepare(source, tables, part, progress))
     with reading(f"the tokenised pairs in {place} are"):
@@ -77,7 +75,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     examples: Examples = stored[0]
     count, sides, remarks = 0, [one.sides for one in stored], tuple[str, ...]()
     if several:
-        first = sum(len(one.directions) for one in corpora[: len(own) + len(marked)])
+        first = sum(len(one.directions) for one in own)  # of the run's own, not of the replay set
         directions = directions_in(corpora, sides, tokenizer, source.tokenizer)
         examples, count, shares = mixture(source, directions, first, tokenizer)
         remarks = (shares,)
@@ -174,29 +172,25 @@ def tables_of(
     ]
 
 
-class MarkedCorpus(NamedTuple):
-    """The pairs of one direction of a corpus whose sources have words of the lexicon."""
-
-    corpus: CorpusConfig
-    number: int  # of the corpus that has both directions
-    turned: bool  # True if the second side is the source
+def marked_parts(
+    source: TextTraining,
+    corpora: Sequence[CorpusConfig],
+    held: Sequence[Collection[str]],
+    lexicon: bytes,
+) -> list[tuple[CorpusConfig, Callable[[], Iterator[tuple[str, str]]]]]:
+    """Return each direction of corpora, and what reads its pairs with candidates alone."""
 
     def reader(
-        self, lexicon: Lexicon, held: Collection[str], seed: int
-    ) -> Callable[[], Iterator[tuple[str, str]]]:
-        """Return what reads the pairs with candidates; see `marked_pairs`."""
-        way = {"direction": self.corpus.languages, "turned": self.turned}
-        return lambda: marked_pairs(
-            pairs_of(self.corpus.files), lexicon, held, seed, alone=True, **way
-        )
+        one: CorpusConfig, out: Collection[str], direction: str, turned: int
+    ) -> Iterator[tuple[str, str]]:
+        pairs, seed, way = pairs_of(one.files), source.train.seed, (direction, bool(turned))
+        return marked_pairs(pairs, Lexicon(lexicon), out, seed, *way, alone=True)
 
-
-def marked_corpora(corpora: Sequence[CorpusConfig]) -> list[MarkedCorpus]:
-    """Return each direction of the corpora that are not back-translated."""
     return [
-        MarkedCorpus(replace(one, languages="-".join(way), both=False), number, bool(turned))
-        for number, one in enumerate(corpora)
+        (replace(one, languages=name, both=False), partial(reader, one, out, name, turned))
+        for one, out in zip(corpora, held, strict=True)
         for turned, way in enumerate(() if one.tagged else one.directions)
+        for name in ["-".join(way)]
     ]
 
 

@@ -121,9 +121,9 @@ def marked_pairs(
     lexicon: Lexicon,
     held: Collection[str],
     seed: int,
-    *,
     direction: str = DIRECTION,
     turned: bool = False,
+    *,
     alone: bool = False,
 ) -> Iterator[tuple[str, str]]:
     """Yield each pair and, if it has words of the lexicon, a second one with their candidates.

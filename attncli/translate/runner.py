@@ -219,8 +219,8 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         record: JsonObject = {"source": result.line.text, "hypotheses": outputs}
         if self.model.read_mode.startswith("hard"):
             record["read"] = self.model.read_mode
-        if found := [entry for part in result.parts for entry in self._entries(part)]:
-            record["entries"] = found
+        if entries := [entry for part in result.parts for entry in self._entries(part)]:
+            record["entries"] = entries
         if self.options.back:
             record["back"] = result.back
         if result.memory:
@@ -231,8 +231,8 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
     def _entries(self, part: Translation) -> list[JsonObject]:
         """Return the entries of the lexicon that were read in a part of a line."""
-        text, _, *languages = part
-        read = self.model.read_with_entries(text, *languages)[1]
+        text = part.source
+        read = self.model.read_with_entries(text, part.to, part.language)[1]
         return [{"form": text[one.start : one.end], "candidates": one.candidates} for one in read]
 
     def heat_map(self, result: TranslatedLine) -> str:

@@ -158,9 +158,9 @@ def encode(translator: Translator, source: str, target: str) -> Encoded:
 
 def encoded_translation(translator: Translator, translation: Translation) -> Encoded:
     """Return the best output of a translation and its source, as the model read and wrote them."""
-    source, hypotheses, *languages = translation
-    ids, entries = translator.read_with_entries(source, *languages)
-    return Encoded(ids, [*hypotheses[0].ids, END], source, translation.text, entries)
+    source = translation.source
+    ids, entries = translator.read_with_entries(source, translation.to, translation.language)
+    return Encoded(ids, [*translation.hypotheses[0].ids, END], source, translation.text, entries)
 
 
 def batched(
@@ -224,7 +224,7 @@ def token_attention(translator: Translator, pairs: Iterable[tuple[str, str]]) ->
     weights = every_head(translator.model, as_batch(translator, encoded), 0).cpu()
     sides = translator.tokenizer.source, translator.tokenizer.target
     source, target = (
-        tuple(tuple(map(side.id_to_piece, map(int, pair[place]))) for pair in encoded)
+        tuple(tuple(map(side.id_to_piece, map(int, pair[:2][place]))) for pair in encoded)
         for place, side in enumerate(sides)
     )
     return TokenAttention(source, target, weights)

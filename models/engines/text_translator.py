@@ -395,9 +395,8 @@ class TextTranslator(TrainedModel):
         }
         sources = []
         for number, ((text, to), language) in enumerate(zip(texts, languages, strict=True), first):
-            ids, entries = [], ()
-            if text.strip():
-                ids, entries = self.read_with_entries(text, targets[to], language)
+            ids, entries = self.read_with_entries(text, targets[to], language)
+            ids = ids if text.strip() else []
             if len(ids) > self.max_source_length:
                 raise InputError(
                     f"text {number} has {len(ids)} tokens",

@@ -156,9 +156,9 @@ def test_marks_are_tokens_of_their_own(kind: str, joint: bool) -> None:
 def test_pairs_with_candidates_can_stand_alone_and_be_turned() -> None:
     lexicon = Lexicon(packed_entries({("de-en", "Hund"): ("dog",)}, {"de-en": []}))
     pairs = [("The dog.", "Der Hund."), ("The cat.", "Die Katze."), ("Dogs.", "Hund")] * 20
-    way = {"direction": "de-en", "turned": True}
-    whole = [*marked_pairs(pairs, lexicon, {"Dogs."}, 1, **way)]
-    alone = [*marked_pairs(pairs, lexicon, {"Dogs."}, 1, **way, alone=True)]
+    way = ("de-en", True)
+    whole = [*marked_pairs(pairs, lexicon, {"Dogs."}, 1, *way)]
+    alone = [*marked_pairs(pairs, lexicon, {"Dogs."}, 1, *way, alone=True)]
     assert [one for one in whole if OPEN not in one[0]] == [pair[::-1] for pair in pairs]
     assert alone == [one for one in whole if OPEN in one[0]] and alone
     assert {target for _, target in alone} == {"The dog."}
