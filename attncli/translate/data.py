@@ -60,12 +60,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
         dev = read_dev(parts, source.tokenizer, several=several)
     replay = replay_corpora(source, folder) if data.replay and several else ([], [])
     lexicon = lexicon_of(source, own) if data.lexicon else b""
-    marked = marked_parts(source, own, held, lexicon) if lexicon and several else []
-    own = (*own, *(one for one, _ in marked))
-    corpora = [*own, *replay[0]]
-    tables = tables_of(source, corpora, [*held, *[()] * (len(corpora) - len(held))], lexicon)
-    for number, (_, read) in enumerate(marked, len(held)):
-        tables[number] = tables[number]._replace(read=read)
+    corpora, tables = run_tables(source, own, held, replay[0], lexicon)
     prepare_folder(place, lambda part: prepare(source, tables, part, progress))
     with reading(f"the tokenised pairs in {place} are"):
         made, forms = read_made(place), read_forms(place)
@@ -75,7 +70,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     examples: Examples = stored[0]
     count, sides, remarks = 0, [one.sides for one in stored], tuple[str, ...]()
     if several:
-        first = sum(len(one.directions) for one in own)  # of the run's own, not of the replay set
+        first = sum(len(one.directions) for one in corpora[: len(corpora) - len(replay[0])])
         directions = directions_in(corpora, sides, tokenizer, source.tokenizer)
         examples, count, shares = mixture(source, directions, first, tokenizer)
         remarks = (shares,)
@@ -134,6 +129,23 @@ def pairs_of(files: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each source with its first reference."""
     for source, references in corpus.read_pairs(files):
         yield source, references[0]
+
+
+def run_tables(
+    source: TextTraining,
+    own: Sequence[CorpusConfig],
+    held: Sequence[Collection[str]],
+    replayed: Sequence[CorpusConfig],
+    lexicon: bytes,
+) -> tuple[list[CorpusConfig], list[PairTable]]:
+    """Return the corpora of a run, those of candidates and the replay set, with their tables."""
+    several = bool(lexicon and source.data.corpora)
+    marked = marked_parts(source, own, held, lexicon) if several else []
+    corpora = [*own, *(one for one, _ in marked), *replayed]
+    tables = tables_of(source, corpora, [*held, *[()] * (len(corpora) - len(held))], lexicon)
+    for number, (_, read) in enumerate(marked, len(own)):
+        tables[number] = tables[number]._replace(read=read)
+    return corpora, tables
 
 
 def tables_of(
