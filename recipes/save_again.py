@@ -20,7 +20,13 @@ from attncli.training.settings.toml import read_toml, to_toml
 from models.core.config import ModelConfig
 from models.core.files import write_text
 from models.core.settings import from_dict, to_dict
-from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
+from models.core.use_config import (
+    AlignConfig,
+    ConfidenceConfig,
+    PrepareConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
 from models.storage.digests import read_digests, write_files
 from models.storage.settings import NAME, RUN_CONFIG, to_text
 
@@ -30,6 +36,7 @@ KINDS: dict[str, type] = {
     "search": SearchConfig,
     "alignment": AlignConfig,
     "prepare": PrepareConfig,
+    "confidence": ConfidenceConfig,
 }
 
 

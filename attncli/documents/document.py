@@ -179,12 +179,18 @@ def reassemble(
 
     translations: one entry per segment; None leaves the segment unchanged. A segment whose
     translation equals its texts is left unchanged as well. One without texts is always written.
-    doubtful: the numbers of the segments that get a flag.
+    The plural forms of an entry are all written, or none. doubtful: the numbers of the segments
+    that get a flag.
     """
+    pairs = [*zip(document.segments, translations, strict=True)]
+    left = {one.flag for one, texts in pairs if texts is None} - {-1}
+    changed = {one.flag for one, texts in pairs if texts != one.texts} - {-1}
     edits = [
-        (segment.start, segment.end, segment.write(translated))
-        for segment, translated in zip(document.segments, translations, strict=True)
-        if translated is not None and (not translated or translated != segment.texts)
+        (one.start, one.end, one.write(texts))
+        for one, texts in pairs
+        if texts is not None
+        and one.flag not in left
+        and (not texts or texts != one.texts or one.flag in changed)
     ]
     flags = {document.segments[number].flag for number in doubtful} - {-1}
     edits += [(at, at, FLAG) for at in flags]

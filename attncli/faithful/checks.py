@@ -27,13 +27,16 @@ LONGEST_IN_WORDS = 7  # digits of it, where the words are known
 THOUSANDS = re.compile(r"(?<=\d) (?=\d{3}\b)")  # the space between them
 HALF_DAY = 12  # hours between both ways to count those of a day
 CLOCK = re.compile(r"(?<!\d)(\d{1,2})\s?(?:[:.h]|h(?:eures?)?\s)\s?([0-5]\d)(?!\d)")
+QUOTES = re.compile('["„“”«»]')
 BETWEEN_MARKS = re.compile("[\ue000-\uf8ff][^\ue000-\uf8ff]+(?=([\ue000-\uf8ff]))")
-CLOSERS = ("](", "]]", ">", "\\fR", "\\fP")  # parts that end a text
+CLOSERS = ("](", "]]", ">", "</", "[/", "\\fR", "\\fP")  # parts that end a text
+DAMAGED = "\ufffd"  # a character that could not be decoded
 SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
 NAMES = {
     "digits": "other numbers",
     "parts": "a part that must not change",
     "signs": "other signs",
+    "quotes": "a quotation mark without its pair",
     "tags": "other tags",
     "empty": "nothing where the source has words",
     "repetition": "a repetition loop",
@@ -112,6 +115,9 @@ def check_marked(
         checks.append(Check("parts", f"{raw} has no text"))
     if difference := changed_signs(source, output):
         checks.append(Check("signs", difference))
+    quotes = QUOTES.findall(output)
+    if len(quotes) % 2 > len(QUOTES.findall(source)) % 2:
+        checks.append(Check("quotes", f"{len(quotes)} quotation marks"))
     checks += check_plain(source, output, languages, cut=cut)
     more = [*lost_half_days(source, output), *lost_numerals(source, output, languages[1])]
     if more and not any(one.name == "digits" for one in checks):
@@ -136,7 +142,7 @@ def check_plain(
             checks.append(Check("length", "the output was cut at its length limit"))
         elif not least <= len(output) <= len(source) * LONGEST + LEEWAY:
             checks.append(Check("length", ratio))
-    if output.count("\ufffd") > source.count("\ufffd"):
+    if output.count(DAMAGED) > source.count(DAMAGED):
         checks.append(Check("characters", "U+FFFD in the output"))
     return tuple(checks)
 
@@ -230,7 +236,8 @@ def changed_signs(source: str, output: str) -> str:
     A currency or a percent sign may come from a word.
     """
     wanted, found = (
-        Counter(one for one in text if one in SOFT or is_sign(one)) for text in (source, output)
+        Counter(one for one in text if one in SOFT or (is_sign(one) and one != DAMAGED))
+        for text in (source, output)
     )
     new = Counter({one: count for one, count in (found - wanted).items() if is_sign(one)})
     lost = wanted - found

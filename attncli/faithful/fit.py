@@ -61,7 +61,7 @@ def fitted(
     found: list[str] = []
     for number, (source, output) in enumerate(zip(sources, outputs, strict=True)):
         before, gap = (sources[number - 1] if number else ""), gaps[number]
-        text = _with_end(_with_runs(output, source), source)
+        text = with_signs(output, source)
         if form.ends or number + 1 < len(sources):
             text = without_added_stop(text, source)
         inside = bool(number or gap.strip())
@@ -105,6 +105,11 @@ def _without_echo(before: str, after: str, before_source: str, source: str) -> s
     own_last, own_first = LAST.search(before_source), OPENING.match(source)
     repeated = own_last and own_first and own_last[1].casefold() == own_first[2].casefold()
     return before if repeated else before[: last.start()]
+
+
+def with_signs(output: str, source: str) -> str:
+    """Return an output with the runs of signs, and the end of a quotation, of its source."""
+    return _with_end(_with_runs(output, source), source)
 
 
 def _with_end(output: str, source: str) -> str:

@@ -81,7 +81,8 @@ KINDS = (
     PartKind("strftime", "%d.%m.%Y", r"%[A-Za-z](?:[-:/.,]? ?%[A-Za-z]){1,9}(?![\w%])"),
     PartKind("printf", "%1$'05.2lf",
          rf"(?<!\d)%(?:\d{{1,9}}\$)?{FLAGS}(?:\d{{1,9}}|\*)?(?:\.(?:\d{{1,9}}|\*))?"
-         rf"(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGaAcrsSpn@]|%{FLAGS}\d{{0,9}}<PRI[diouxX]\w{{1,9}}>"),
+         rf"(?:hh?|ll?|[Lqjzt])?(?:[dfg][A-Za-z](?!\w)|[diouxXeEfFgGaAcrsSpn@])"
+         rf"|%{FLAGS}\d{{0,9}}<PRI[diouxX]\w{{1,9}}>"),
     PartKind("Qt argument", "%L1", r"(?<!\d)%L?\d{1,2}(?![\w%$])"),
     PartKind("tag", "</b>", 
          r"</?[A-Za-z][\w:-]*(?:[\s=][^<>]*)?/?>|\[/?(?:[a-z][\w-]*|[A-Z_]{2,})\]"),

@@ -23,11 +23,12 @@ Kind = Literal["text", "open", "close", "void", "placeholder"]
 NAME = r"(?:[A-Za-z][\w:.-]*|\d+)"
 COMMENT = r"<!--(?:(?!<!--|-->).)*-->|<[!?][A-Za-z][^<>]*>"
 TAG = re.compile(
-    rf"""(?P<tag>{COMMENT}|</?{NAME}(?:\s(?:[^"'<>]|"[^"]*"|'[^']*')*)?/?>)|(?P<opaque><%.*?%>)"""
+    rf"""(?P<tag>{COMMENT}|</?{NAME}(?:[\s=](?:[^"'<>]|"[^"]*"|'[^']*')*)?/?>)|(?P<opaque><%.*?%>)"""
     r"|(?P<entity>&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);)",
     re.DOTALL,
 )
 MOST_OWN = 1000  # characters of the private area in a line; the marks of parts take others
+IN_PART = re.compile(r" <[^`<>\n]{1,200}>`|%<PRI[a-zA-Z]\w{1,9}>")  # no tags: reStructuredText, C
 OPAQUE_TAG = re.compile(r"<x\d+/>")  # of a document, for what is not translated
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
@@ -67,7 +68,10 @@ class Segment(NamedTuple):
 def scan(line: str) -> Iterator[Segment]:
     """Yield the tags of a line, and the texts between them; their raw texts joined are the line."""
     at, raw, text = 0, "", ""
+    others = {one.end() for one in IN_PART.finditer(line)} if "<" in line else ()
     for found in TAG.finditer(line):
+        if found.end() in others or found.end() + 1 in others:
+            continue
         between = line[at : found.start()]
         raw, text, at = raw + between, text + between, found.end()
         segment = _segment(found)

@@ -25,7 +25,7 @@ from attncli.faithful.divide import (
     segments,
     too_long,
 )
-from attncli.faithful.fit import Fitting, concatenated, fitted, joined
+from attncli.faithful.fit import Fitting, concatenated, fitted, joined, with_signs
 from attncli.faithful.parse import TAG, TaggedLine, parse
 from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_amounts
 from attncli.faithful.result import Line, TranslatedLine
@@ -341,9 +341,10 @@ class Plan:
         return translation._replace(hypotheses=(best, *others)), checks
 
     def _checks(self, number: int, output: Hypothesis) -> tuple[Check, ...]:
+        source, languages = self.pieces[number], (self.language, self.model.to)
         text, _ = self.marked(number, output.text)
-        languages = (self.language, self.model.to)
-        return check_marked(self.pieces[number], text, self.parts, languages, cut=output.truncated)
+        text = text if self.options.verbatim else with_signs(text, source)
+        return check_marked(source, text, self.parts, languages, cut=output.truncated)
 
     def _plainly(self, outputs: Sequence[Hypothesis]) -> list[str]:
         """Return outputs with marks, as the model wrote them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from models.core.types import Hypothesis, Translation
+from models.core.types import Confidence, Hypothesis, Translation
 from models.text.normalise import is_unicode
 
 if TYPE_CHECKING:
@@ -50,6 +50,23 @@ class TranslatedLine(NamedTuple):
     def text(self) -> str:
         """The best output; "" if the line could not be translated."""
         return self.translation.text if self.translation else ""
+
+    @property
+    def doubts(self) -> tuple[Confidence, ...]:
+        """The confidence of each part that is below the threshold of the model."""
+        return tuple(one for one in self._confidences if one.is_doubtful)
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """The confidence of the least certain part of the best output.
+
+        None without a calibration, and for a line that no model computed.
+        """
+        return min(self._confidences, key=lambda one: one.value, default=None)
+
+    @property
+    def _confidences(self) -> list[Confidence]:
+        return [part.confidence for part in self.parts if part.confidence]
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:

@@ -21,6 +21,7 @@ from attncli.task.panels import AlignedPair
 from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
 from attncli.translate.aligned import joined, with_parts
+from attncli.translate.doubts import reason
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models.alignment import Alignment, align, align_translations
@@ -85,6 +86,7 @@ class TranslatedText(DrawnPair, RankedOutputs, Translation):
     checks: tuple[Check, ...] = ()  # that the best output fails: name and what was found
     stand_ins: tuple[tuple[tuple[str, str, str], ...], ...] = ()  # see `TranslatedLine`
     memory: str = ""  # how the text was found in a translation memory: exact or numbers
+    doubt: str = ""  # why the output may have another sense
 
     @cached_property
     def alignment(self) -> Alignment:
@@ -281,10 +283,12 @@ class Translator(TextModel):
     def _result(self, outcome: TranslatedLine) -> TranslatedText:
         if outcome.translation is None:  # long texts are split; what cannot be steered is refused
             raise InputError(outcome.note, "another prefix or look")
-        result = TranslatedText._make(outcome.translation._replace(to=self.to))
+        result = TranslatedText._make(
+            outcome.translation._replace(to=self.to, confidence=outcome.confidence)
+        )
         result.model = self
         result.stand_ins, result.checks = outcome.stand_ins, outcome.checks
-        result.memory = outcome.memory
+        result.memory, result.doubt = outcome.memory, reason(outcome)
         result.parts = outcome.parts or (Translation(result.source, (EMPTY,), self.to),)
         return result
 

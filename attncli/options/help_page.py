@@ -14,7 +14,7 @@ SECTIONS = {  # section: names of options
     "test gold gold-index hypotheses split",
     "Model": "model reverse-model to from preset start-from",
     "Input and output": "input output format scores sidecar save json column field recursive "
-    "verbatim keep-tags glossary lexicon memory address back channels",
+    "verbatim keep-tags glossary lexicon memory address back review channels",
     "Search": "beam nbest",
     "Attention": "align show picture attention",
     "Scores": "confidence by-length plot",

@@ -41,6 +41,7 @@ from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.task.runner import JsonObject
 from attncli.translate import documents as jobs
+from attncli.translate.doubts import reason
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
 
@@ -210,10 +211,13 @@ def _html(nbest: int, document: Document, found: list[TranslatedLine]) -> JsonOb
 
 
 def doubts(outcomes: Sequence[TranslatedLine]) -> JsonObject:
-    """Return the notes about the lines of a text, and the checks that their outputs fail."""
+    """Return the notes about the lines of a text, failed checks, confidence and doubtful words."""
+    known = [round(one.confidence.value, 4) for one in outcomes if one.confidence]
     return {
         "notes": list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome))),
         "checks": [check._asdict() for outcome in outcomes for check in outcome.checks],
+        "confidence": min(known, default=None),
+        "doubtful": [word for one in outcomes for part in one.doubts for word in part.words],
     }
 
 
@@ -225,6 +229,8 @@ def _notes(outcome: TranslatedLine) -> Iterator[str]:
         yield f"The output lacks {' '.join(outcome.lost)}, which the model does not know."
     if outcome.translation and outcome.translation.hypotheses[0].truncated:
         yield "The output was cut at its length limit."
+    if outcome.confidence and (why := reason(outcome)):
+        yield f"Perhaps another sense ({outcome.confidence.value:.0%} certain): {why}."
     for check in outcome.checks:
         yield f"The output has {NAMES[check.name]}: {check.found}."
 

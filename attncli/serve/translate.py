@@ -32,6 +32,7 @@ FORMATS = ("text", "html")
 WORDS = ("align.units=word",)  # also of a model that saves other units
 
 EMPTY: JsonObject = {"alternatives": [], "alignments": [], "notes": [], "checks": [], "memory": ""}
+EMPTY |= {"confidence": None, "doubtful": []}
 
 
 async def translate(request: Request) -> Response:
@@ -58,21 +59,30 @@ async def translate(request: Request) -> Response:
             found[n] = EMPTY | result
     for record, one in zip(found, languages, strict=True):
         record["detectedLanguage"] = one.record()
-    shown = {
-        "translatedText": True,
-        "detectedLanguage": source == AUTO,
-        "alternatives": job.options.search.nbest > 1,
-        "notes": given.flag("notes"),
-        "checks": given.flag("notes") or any(record["checks"] for record in found),
-        "alignments": job.weights,
-        "memory": bool(job.options.memory),
-    }
+    shown = _shown(call, job, found) | {"detectedLanguage": source == AUTO}
     columns = {
         name: [record[name] for record in found] for name, is_shown in shown.items() if is_shown
     }
     return JSONResponse(
         {name: values if call.is_list else values[0] for name, values in columns.items()}
     )
+
+
+def _shown(call: Call, job: Job, found: Sequence[JsonObject]) -> dict[str, bool]:
+    """Return which fields the answer has, by name."""
+    notes = call.given.flag("notes")
+    is_judged = any(record["confidence"] is not None for record in found)
+    return {
+        "translatedText": True,
+        "detectedLanguage": True,
+        "alternatives": job.options.search.nbest > 1,
+        "notes": notes,
+        "checks": notes or any(record["checks"] for record in found),
+        "alignments": job.weights,
+        "memory": bool(job.options.memory),
+        "confidence": is_judged,
+        "doubtful": is_judged and notes,
+    }
 
 
 async def alternatives(request: Request) -> Response:

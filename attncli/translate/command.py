@@ -20,6 +20,8 @@ from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
 from attncli.terminal import console
 from attncli.translate import documents, scores
+from attncli.translate.doubts import Doubts, check_judges
+from attncli.translate.doubts import review as reviewed
 from attncli.translate.engine import AUTO, Precision, TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from attncli.translate.writers import REPORTED, OutputReport
@@ -62,6 +64,10 @@ Address = Annotated[
 Back = Annotated[
     bool,
     typer.Option("--back", help="Translate each output back, too, and write that beside it."),
+]
+Review = Annotated[
+    Path | None,
+    typer.Option(help="Write the doubtful lines to this file, each with its reason."),
 ]
 Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
 Computed = Annotated[
@@ -118,6 +124,7 @@ def translate(
     memory: MemoryFile = None,
     address: Address = None,
     back: Back = False,
+    review: Review = None,
     align: Align = False,
     prefix: shared.Prefix = "",
     look: Looks = None,
@@ -149,6 +156,7 @@ def translate(
     options = TranslateOptions.of_command(locals(), **none, messages=console)
     read = scores.reader_of(prefix_column) if prefix_column else input_chunks
     check_output(output, input)
+    check_output(review, input, output)
     shared.check_texts(text or [])
     terms = read_glossary(glossary).terms if glossary else ()
     entries = read_lexicon_table(lexicon) if lexicon else ()
@@ -192,17 +200,35 @@ def translate(
     with line_streams.open_source(text, input) as stream:
         document = documents.read_input(stream, choice, input, into) if choice else None
         runner = TranslateRunner.open(model, options)
+        if review:
+            check_judges(runner.model.calibration.directions)
         if document:
-            with open_output(output) as write:
+            with (
+                open_output(output) as write,
+                reviewed(review, documents.named(document)) as doubts,
+            ):
                 complete = documents.translate_document(
-                    document, runner, write, console, shown=line_streams.is_away(output)
+                    document,
+                    runner,
+                    write,
+                    console,
+                    shown=line_streams.is_away(output),
+                    doubts=doubts,
                 )
         elif score:
             complete = _write_scores(runner, stream, output)
         else:
-            complete = _write_lines(
-                runner, stream, output, drawing, weights=aligned, show=show, read=read
-            )
+            with reviewed(review) as doubts:
+                complete = _write_lines(
+                    runner,
+                    stream,
+                    output,
+                    drawing,
+                    weights=aligned,
+                    show=show,
+                    read=read,
+                    doubts=doubts,
+                )
     raise typer.Exit(not complete or (strict and runner.failing))
 
 
@@ -215,9 +241,10 @@ def _write_lines(
     weights: bool,
     show: bool,
     read: Callable[[BinaryIO], Iterator[list[Line]]],
+    doubts: Doubts,
 ) -> bool:
     """Translate and write the lines of a stream; return True if all could be translated."""
-    report, picture = OutputReport(), line_streams.Picture(drawing)
+    report, picture = OutputReport(doubts=doubts), line_streams.Picture(drawing)
 
     def remarks(results: list[TranslatedLine]) -> Iterator[str]:
         if results[0].line.number == 1 and is_mail(one.line.text for one in results):
@@ -231,6 +258,8 @@ def _write_lines(
         console.warn(message)
     if remark := report.copied():
         console.say(remark)
+    if summary := doubts.summary():
+        console.warn(summary)
     picture.draw()
     if runner.summary:
         console.say(runner.summary)

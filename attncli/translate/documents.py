@@ -42,6 +42,7 @@ from attncli.faithful.checks import lacks_parts
 from attncli.faithful.protect import has_dollar_names
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.terminal.messages import Messages
+from attncli.translate.doubts import Doubts, listed
 from attncli.translate.engine import InputSettings
 from attncli.translate.runner import TranslateRunner
 from attncli.translate.writers import REPORTED, OutputReport
@@ -182,10 +183,16 @@ def read_input(
 
 
 def translate_document(
-    document: Document, runner: TranslateRunner, write: Write, messages: Messages, *, shown: bool
+    document: Document,
+    runner: TranslateRunner,
+    write: Write,
+    messages: Messages,
+    *,
+    shown: bool,
+    doubts: Doubts | None = None,
 ) -> bool:
     """Translate, report and write a document; return True if all of it could be translated."""
-    report, lines = OutputReport(name=named(document)), lines_of(document)
+    report, lines = OutputReport(name=named(document), doubts=doubts), lines_of(document)
     outcomes: list[TranslatedLine] = []
     with messages.progress("translating", total=len(lines), shown=shown) as advance:
 
@@ -199,7 +206,8 @@ def translate_document(
             for message in [*(one.note for one in chunk if one.note), *report.messages(chunk)]:
                 messages.warn(message)
             advance(len(outcomes))
-    for message in [*report.totals(above=REPORTED), *left(document, outcomes)]:
+    summary = filter(None, [report.doubts.summary("text")])
+    for message in [*report.totals(above=REPORTED), *left(document, outcomes), *summary]:
         messages.warn(message)
     write(written(document, outcomes))
     is_read = not any(one.is_fault for one in document.kept)
@@ -213,6 +221,7 @@ def notes(document: Document, outcomes: Sequence[TranslatedLine]) -> Iterator[st
     yield from (one.note for one in outcomes if one.note)
     yield from report.messages(outcomes)
     yield from report.totals(above=REPORTED)
+    yield from listed(outcomes, name)
     yield from left(document, outcomes, quoted=True)
 
 

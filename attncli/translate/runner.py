@@ -30,6 +30,7 @@ from attncli.terminal.messages import counted, current_screen, one_cell
 from attncli.translate import engine as engines
 from attncli.translate.alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
+from attncli.translate.doubts import reason
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.translate.writers import OutputReport
 from models.core.errors import ConfigurationError
@@ -225,6 +226,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             record["back"] = result.back
         if result.memory:
             record["memory"] = result.memory
+        if result.confidence:
+            record["confidence"] = round(result.confidence.value, 4)
+        if why := reason(result):
+            record["doubt"] = why
         if result.checks:
             record["checks"] = [check._asdict() for check in result.checks]
         return record if result.translation else {**record, "error": result.note}

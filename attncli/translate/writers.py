@@ -10,6 +10,7 @@ from attncli.faithful.checks import LOOP, NAMES
 from attncli.faithful.result import TranslatedLine
 from attncli.task.equal_outputs import EqualOutputs
 from attncli.terminal.messages import counted
+from attncli.translate.doubts import Doubts
 from models.search.repeats import repetition
 
 TAG = re.compile(r"</?[A-Za-z][^<>]*>")  # of a text that was read without --keep-tags
@@ -27,7 +28,7 @@ class OutputReport:
     """Messages about the best output of each line, and a summary if there are many.
 
     references: a list for each line, from line 1. A loop that a reference repeats as often is not
-    reported. name: how messages call the line with a number.
+    reported. name: how messages call the line with a number. doubts: counts doubtful lines.
     """
 
     def __init__(
@@ -35,7 +36,9 @@ class OutputReport:
         references: Sequence[Sequence[str]] = (),
         *,
         name: Callable[[int], str] = "line {}".format,
+        doubts: Doubts | None = None,
     ) -> None:
+        self.doubts = doubts or Doubts()
         self._references, self._name = references, name
         self._counts: Counter[str] = Counter()
         self._equal = EqualOutputs()
@@ -44,6 +47,7 @@ class OutputReport:
     def messages(self, outcomes: Iterable[TranslatedLine]) -> Iterator[str]:
         """Yield a message for each of the first suspicious outputs, with the name of its line."""
         for outcome in outcomes:
+            self.doubts.add(outcome)
             if outcome.parts:  # a model computed it
                 self._equal.count(outcome.line.text, outcome.text)
             if text := outcome.line.text.strip():

@@ -175,12 +175,28 @@ class Hypothesis(NamedTuple):
 EMPTY = Hypothesis(text="", score=0.0, log_prob=0.0, tokens=(), ids=())  # of an empty source
 
 
+class Confidence(NamedTuple):
+    """How certain it is that an output keeps the sense of its source."""
+
+    value: float  # probability
+    is_doubtful: bool  # below the threshold of the model
+    lost: tuple[str, ...] = ()  # words of the source that no word of the output translates
+    added: tuple[str, ...] = ()  # words of the output that translate no word of the source
+    unknown: tuple[str, ...] = ()  # words of the output that the lexicon does not have
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The doubtful words of the output, in small letters."""
+        return (*self.added, *self.unknown)
+
+
 class Translation(NamedTuple):
     """A source text and its outputs, best first."""
 
     source: str
     hypotheses: tuple[Hypothesis, ...]
     to: str = ""  # target language, for a model of several languages
+    confidence: Confidence | None = None  # of the best output, by a model with a calibration
     language: str = ""  # of the source, if it is known
 
     @property

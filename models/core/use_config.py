@@ -90,6 +90,22 @@ class PrepareConfig:
 
 VERBATIM = PrepareConfig("", *(False,) * 6)
 
+LARGEST = 1e9  # weight of a calibration
+
+
+@dataclass(frozen=True)
+class ConfidenceConfig:
+    """Calibration of a model: a logistic regression; see models.text.confidence."""
+
+    directions: tuple[str, ...] = option((), "directions of the calibration, such as en-de")
+    threshold: float = option(0.5, "an output of less confidence is doubtful", at_most=1)
+    bias: float = option(0.0, "weight of 1", above=-LARGEST)
+    log_prob: float = option(0.0, "weight of the mean log-probability", above=-LARGEST)
+    length: float = option(0.0, "weight of the logarithm of the length", above=-LARGEST)
+    lost: float = option(0.0, "weight of words that are not translated", above=-LARGEST)
+    added: float = option(0.0, "weight of words that translate nothing", above=-LARGEST)
+    rarest: float = option(0.0, "weight of the count of the rarest word", above=-LARGEST)
+
 
 @dataclass(frozen=True)
 class SavedSearchConfig:

@@ -81,6 +81,7 @@ class CTranslate2Translator(TextTranslator):
         stored = read_stored(folder, settings)
         translator = cls(*stored[:5])
         translator.prepare, translator.sizes = stored.prepare, stored.sizes
+        translator.calibration = stored.confidence
         translator.lexicon = read_lexicon(folder)
         translator.torch = cache(partial(read_in_torch, folder, threads))
         translator.workers = threads or processors()

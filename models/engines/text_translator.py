@@ -16,7 +16,13 @@ from models.core.config import MAX_BATCH_TOKENS, ModelConfig
 from models.core.errors import ConfigurationError, InputError
 from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.types import EMPTY, Hypothesis, Translation
-from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
+from models.core.use_config import (
+    AlignConfig,
+    ConfidenceConfig,
+    PrepareConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
 from models.engines.trained import TrainedModel, check_looks
 from models.search.alternatives import (
     EXTRA,
@@ -29,6 +35,7 @@ from models.search.alternatives import (
 from models.search.batching import in_order, length_batches, windows
 from models.search.hypotheses import Finished, beam_width, length_limit
 from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
+from models.text.confidence import confidence
 from models.text.languages import (
     TO,
     Glossary,
@@ -61,15 +68,12 @@ class EncodedText(NamedTuple):
     members: tuple[EncodedText, ...] = ()  # the text as each model of an ensemble reads it
     prefix: TargetPrefix = TargetPrefix()  # of its outputs
     looks: tuple[Look, ...] = ()  # places are characters of the text
+    direction: str = ""  # such as de-en; "" if the model reads a translation
 
     @property
     def is_steered(self) -> bool:
         """True if the search must do more than for a plain text."""
         return bool(self.prefix.ids or self.prefix.open or self.looks)
-
-    def translation(self, hypotheses: tuple[Hypothesis, ...]) -> Translation:
-        """Return the text with its outputs, best first."""
-        return Translation(self.text, hypotheses, self.to, self.language)
 
 
 def limit_of(source: EncodedText, config: SearchConfig) -> int:
@@ -86,6 +90,7 @@ class TextTranslator(TrainedModel):
     address = ""  # form of address in the outputs; see `with_address`
     lexicon: Lexicon | None = None  # translations of rare words, which the model reads
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
+    calibration = ConfidenceConfig()  # of the confidence of outputs; see models.text.confidence
     prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
     config: ModelConfig
     tokenizer_config: TokenizerConfig
@@ -249,10 +254,7 @@ class TextTranslator(TrainedModel):
         """Return the forms of a text whose candidates the model reads, in order."""
         if self.lexicon is None or not text.strip():
             return ()
-        if self.languages:
-            to = to.rpartition(TO)[2]
-            language = language or self.lexicon.language(text, to, self.languages)
-        return tuple(self.lexicon.found(text, f"{language}-{to}"))
+        return tuple(self.lexicon.found(text, self._direction(text, language, to)))
 
     def _ids(self, text: str, to: str) -> list[int]:
         """Return the ids of a text: language token, token of the form of address, text, END."""
@@ -395,6 +397,7 @@ class TextTranslator(TrainedModel):
         }
         sources = []
         for number, ((text, to), language) in enumerate(zip(texts, languages, strict=True), first):
+            direction = self._direction(text, language, targets[to])
             ids, entries = self.read_with_entries(text, targets[to], language)
             ids = ids if text.strip() else []
             if len(ids) > self.max_source_length:
@@ -403,7 +406,9 @@ class TextTranslator(TrainedModel):
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-            sources.append(EncodedText(text, targets[to], ids, text, language, entries))
+            sources.append(
+                EncodedText(text, targets[to], ids, text, language, entries, direction=direction)
+            )
         return sources
 
     def _steered(
@@ -452,6 +457,14 @@ class TextTranslator(TrainedModel):
         """Return continuations by the most probable first tokens, for a list of `count` words."""
         raise NotImplementedError
 
+    def _direction(self, text: str, language: str, to: str) -> str:
+        """Return the direction of a text, whose language the lexicon tells if it is unknown."""
+        if self.languages:
+            to = to.rpartition(TO)[2]
+            if not language and self.lexicon:
+                language = self.lexicon.language(text, to, self.languages)
+        return f"{language}-{to}"
+
     def _in_pivots(
         self,
         sources: list[EncodedText],
@@ -481,7 +494,8 @@ class TextTranslator(TrainedModel):
             between_texts = [*zip(read, targets, strict=True)]
             again = self._encoded(between_texts, [language] * len(read), first=1)
             for n, each in zip(numbers, again, strict=True):
-                sources[n] = each._replace(text=sources[n].text, language=sources[n].language)
+                text, language = sources[n].text, sources[n].language
+                sources[n] = each._replace(text=text, language=language, direction="")
         return sources
 
     def _translated(
@@ -498,7 +512,7 @@ class TextTranslator(TrainedModel):
         """
         empty = [index for index, source in enumerate(sources) if not source.ids]
         for index in empty:
-            yield index, sources[index].translation((EMPTY,))
+            yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
         done, lengths = before + len(empty), [len(source.ids) for source in sources]
         steered = [length * one.is_steered for length, one in zip(lengths, sources, strict=True)]
         plain = [length - own for length, own in zip(lengths, steered, strict=True)]
@@ -514,4 +528,10 @@ class TextTranslator(TrainedModel):
             on_batch(done)
             GIVE_TURN.get()()
             for index, hypotheses in zip(batch, found, strict=True):
-                yield index, sources[index].translation(hypotheses)
+                yield index, self._judged(sources[index], hypotheses)
+
+    def _judged(self, source: EncodedText, hypotheses: tuple[Hypothesis, ...]) -> Translation:
+        """Return the translation of a text, with its confidence if the model has a calibration."""
+        best = hypotheses[0]
+        found = confidence(self.calibration, source.text, best, source.direction, self.lexicon)
+        return Translation(source.text, hypotheses, source.to, found, source.language)

@@ -193,6 +193,7 @@ class Translator(TorchModel, TorchSearch):
         self.tokenizer_config, self.alignment = bundle.tokenizer_config, bundle.alignment
         self.statistical, self.prepare = bundle.statistical, bundle.prepare
         self.lexicon = Lexicon(bundle.lexicon) if bundle.lexicon else None
+        self.calibration = bundle.confidence
 
     def in_torch(self) -> tuple[Translator, ...]:
         """Return this model."""

@@ -28,7 +28,13 @@ from models.core.registry import settings_of as settings_read_by
 from models.core.settings import to_dict
 from models.core.sources import vocabulary_sizes
 from models.core.types import VocabularySizes
-from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
+from models.core.use_config import (
+    AlignConfig,
+    ConfidenceConfig,
+    PrepareConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.digests import add_digest, check_digests, read_part, write_files
 from models.storage.lexicon import read_lexicon_bytes
@@ -68,6 +74,7 @@ class Bundle(NamedTuple):
     prepare: PrepareConfig = PrepareConfig()
     replay: bytes = b""  # packed; see models.storage.replay
     lexicon: bytes = b""  # packed; see models.text.lexicon
+    confidence: ConfidenceConfig = ConfidenceConfig()  # of these weights
 
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
@@ -161,7 +168,11 @@ def settings_of(bundle: Bundle) -> dict[str, object]:
         "tokenizer": to_dict(replace(bundle.tokenizer_config, model=())),  # it names no file
         "search": to_dict(bundle.search),
         "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),
-        **_given(alignment=to_dict(bundle.alignment) if chosen else {}, prepare=prepare),
+        **_given(
+            alignment=to_dict(bundle.alignment) if chosen else {},
+            prepare=prepare,
+            confidence=to_dict(bundle.confidence) if bundle.confidence.directions else {},
+        ),
     }
 
 
@@ -189,6 +200,7 @@ def read(folder: Path) -> Bundle:
         prepare=stored.prepare,
         replay=read_part(folder, REPLAY),
         lexicon=read_lexicon_bytes(folder),
+        confidence=stored.confidence,
     )
 
 

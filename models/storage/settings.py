@@ -12,7 +12,13 @@ from models.core.files import check_regular, read_regular, write_text
 from models.core.settings import Values, from_dict, parse_json, to_dict
 from models.core.sources import source_of, vocabulary_sizes
 from models.core.types import VocabularySizes
-from models.core.use_config import AlignConfig, PrepareConfig, SearchConfig, TokenizerConfig
+from models.core.use_config import (
+    AlignConfig,
+    ConfidenceConfig,
+    PrepareConfig,
+    SearchConfig,
+    TokenizerConfig,
+)
 from models.storage.digests import read_digests, write_files
 from models.text.tokenizer import Tokenizer, read_tokenizer
 
@@ -28,7 +34,7 @@ LEXICON = "lexicon.bin"  # translations of rare words, which the model reads
 STATISTICAL = "statistical.safetensors"  # of a bundle made by `attn align train`
 MOST_BYTES = 1 << 20  # of a config.json
 SECTIONS = ("model", "tokenizer", "search", "vocabulary")
-OPTIONAL = ("alignment", "prepare", "about", "shared")
+OPTIONAL = ("alignment", "prepare", "confidence", "about", "shared")
 MADE_BY = "a folder made by `attn train`"
 
 
@@ -96,6 +102,7 @@ class StoredBundle(NamedTuple):
     alignment: AlignConfig
     prepare: PrepareConfig
     sizes: VocabularySizes
+    confidence: ConfidenceConfig  # without directions, if the model has no calibration
 
 
 def read_stored(folder: Path, settings: Values | None = None) -> StoredBundle:
@@ -110,6 +117,7 @@ def read_stored(folder: Path, settings: Values | None = None) -> StoredBundle:
         search = from_dict(SearchConfig, settings["search"], where="search")
         alignment = from_dict(AlignConfig, settings.get("alignment", {}), where="alignment")
         prepare = from_dict(PrepareConfig, settings.get("prepare", {}), where="prepare")
+        confidence = from_dict(ConfidenceConfig, settings.get("confidence", {}), where="confidence")
     for language in tokenizer_config.languages:
         tokenizer.language_id(language)  # raises if the token is missing
     counts = len(tokenizer.source), len(tokenizer.target), tokenizer.joint
@@ -126,6 +134,7 @@ def read_stored(folder: Path, settings: Values | None = None) -> StoredBundle:
         alignment=alignment,
         prepare=prepare,
         sizes=sizes,
+        confidence=confidence,
     )
 
 
@@ -135,8 +144,13 @@ def to_text(settings: Values) -> str:
 
 
 def write_alignment(folder: Path, config: AlignConfig) -> None:
-    """Store alignment settings in a bundle, with a new digest if the bundle has digests."""
-    text = to_text({**read_settings(folder), "alignment": to_dict(config)})
+    """Store alignment settings in a bundle."""
+    write_section(folder, "alignment", to_dict(config))
+
+
+def write_section(folder: Path, name: str, values: Values) -> None:
+    """Store a section of a config.json, with a new digest if the bundle has digests."""
+    text = to_text({**read_settings(folder), name: values})
     if read_digests(folder):
         write_files(folder, {NAME: text.encode()})
     else:

@@ -105,7 +105,7 @@ class Lexicon:
             first = entry.form.lower().partition(" ")[0]
             self._added.setdefault((direction, first), []).append(entry)
         self._block = lru_cache(CACHED)(self._read_block)
-        self._entries = lru_cache(1 << 14)(self._find)
+        self._entries = lru_cache(1 << 15)(self._find)
 
     def _read_index(self) -> None:
         """Read where each block begins, and its first direction and form."""
@@ -125,28 +125,20 @@ class Lexicon:
     def sizes(self) -> dict[str, int]:
         """Return the number of entries of each direction in the file, in order."""
         counts: Counter[str] = Counter()
-        for number, (first, _) in enumerate(self._starts):
-            with intact(NAME, EXPECTED):
-                text = self._text(number)
-            lines = [text]
-            if not text[text.rfind("\n", 0, -1) + 1 :].startswith(f"{first}\t"):
-                lines = text.splitlines(keepends=True)  # of several directions
-            for one in lines:
-                counts[one.partition("\t")[0]] += one.count("\n") - one.count("\t\n")
+        for number in range(len(self._places)):
+            lines = [line for line in self._read_block(number) if not line.endswith("\t")]
+            ways = [line.partition("\t")[0] for line in (*lines[:1], *lines[-1:])]
+            if len({*ways}) > 1:
+                counts.update(line.partition("\t")[0] for line in lines)
+            elif ways:
+                counts[ways[0]] += len(lines)
         return dict(counts)
 
-    def _text(self, number: int) -> str:
+    def _read_block(self, number: int) -> list[str]:
         place, length = self._places[number]
-        return _decompressed(self._packed[place : place + length], MOST_BLOCK)
-
-    def _read_block(self, number: int) -> list[tuple[str, str, LexiconEntry]]:
-        rows = []
         with intact(NAME, EXPECTED):
-            for line in self._text(number).splitlines():
-                direction, form, rarity, candidates = line.split("\t")
-                given = tuple(filter(None, candidates.split("|")))
-                rows.append((direction, form.lower(), LexiconEntry(form, int(rarity), given)))
-        return rows
+            text = _decompressed(self._packed[place : place + length], MOST_BLOCK)
+        return text.splitlines()
 
     def entries(self, direction: str, word: str) -> Mapping[str, Sequence[LexiconEntry]]:
         """Return the entries that begin with a word in small letters, by form in small letters."""
@@ -165,10 +157,12 @@ class Lexicon:
         last = (direction, f"{word} \uffff")
         number = max(0, bisect_left(self._starts, (direction, word)) - 1)
         while number < len(self._starts) and self._starts[number] <= last:
-            rows = self._block(number)
-            keys = [(row[0], row[1]) for row in rows]
-            chosen = rows[bisect_left(keys, (direction, word)) : bisect_right(keys, last)]
-            yield from (row[2] for row in chosen)
+            lines = self._block(number)
+            with intact(NAME, EXPECTED):
+                start = bisect_left(lines, (direction, word), key=_key)
+                end = bisect_right(lines, last, lo=start, key=_key)
+                found = [_entry(line) for line in lines[start:end]]
+            yield from found
             number += 1
 
     def with_entries(self, added: Iterable[tuple[str, LexiconEntry]]) -> Lexicon:
@@ -276,6 +270,17 @@ def grouped(rows: Iterable[Sequence[str]]) -> dict[tuple[str, str], tuple[str, .
     for form, candidate, *direction in rows:
         found.setdefault(("".join(direction), form), {})[candidate] = None
     return {key: tuple(each)[:CANDIDATES] for key, each in found.items()}
+
+
+def _key(line: str) -> tuple[str, str]:
+    """Return the direction of a line, and its form in small letters."""
+    direction, form, _ = line.split("\t", 2)
+    return direction, form.lower()
+
+
+def _entry(line: str) -> LexiconEntry:
+    _, form, rarity, candidates = line.split("\t")
+    return LexiconEntry(form, int(rarity), tuple(filter(None, candidates.split("|"))))
 
 
 def with_candidates(text: str, found: Iterable[FoundForm]) -> str:

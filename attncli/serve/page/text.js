@@ -287,6 +287,7 @@ async function translateLines(one, lines, numbers, turn) {
     one.lines[n] = {
       text: answer.translatedText[at], others: answer.alternatives[at], language: language.language,
       confidence: language.confidence, notes: answer.notes?.[at] ?? [],
+      unsure: new Set(answer.doubtful?.[at]?.map(bare)),
     };
     remember(keyOf(one, lines[n]), one.lines[n]);
   });
@@ -313,6 +314,7 @@ function draw(one, lines) {
     const holder = make("p", { dir: "auto" }), line = one.lines[n];
     holder.classList.toggle("doubtful", Boolean(line?.notes?.length));
     if (line) one.spans[n] = showWords(holder, line.text, (j) => point(one, n, j));
+    one.spans[n]?.forEach((span) => span.classList.toggle("unsure", Boolean(line.unsure?.has(bare(span.textContent)))));
     if (line?.language && !one.prefix) steerable(one.spans[n], line, requestOf(one, n), redrawing(one, n));
     else holder.append(make("span", { className: "pending" }, "…"));
     return holder;

@@ -74,7 +74,10 @@ def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
     tmp_path: Path, attn: Attn
 ) -> None:
     run, _ = finished_and_stopped(tmp_path)
+    with (run / "card.md").open("a", encoding="utf-8") as card:
+        card.write("\x1b[31mred\x1b]8;;http://x\x07 \u202egpj\n")
     text = attn("models", "show", str(run)).out
+    assert not set("\x1b\x07\u202e") & set(text) and "\\x1b[31mred" in text
     facts = ["# task: translate", "# data: train.tsv", "# score: loss", "# run: finished, 14 up"]
     places = [text.index(fact) for fact in [*facts, "# # transformer-nano", "\n[model]"]]
     assert places == sorted(places)

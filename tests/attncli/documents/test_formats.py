@@ -307,6 +307,24 @@ def test_empty_entries_are_filled_and_the_others_kept() -> None:
     assert 'msgstr "A\\t9C"' in in_capitals("po", 'msgid "a\\t\\9\\x63"\nmsgstr ""\n')
 
 
+@pytest.mark.parametrize(
+    ("forms", "written"),
+    [
+        (("a file", "%D FILES"), ['"a file"', '"%D FILES"']),
+        (("A FILE", "%d files"), ['"A FILE"', '"%d files"']),
+        (("a file", "%d files"), ['""', '""']),
+        ((None, "%D FILES"), ['""', '""']),
+    ],
+)
+def test_the_plural_forms_of_an_entry_are_all_written_or_none(
+    forms: tuple[str | None, str], written: list[str]
+) -> None:
+    document = read_document(PO, "po", DocumentOptions())
+    texts = [(form,) if form else None for form in forms]
+    done = reassemble(document, [*texts, None])
+    assert re.findall(r"msgstr\[\d\] (.*)", done) == written
+
+
 CONTAINERS = """---
 title: the page
 tags: [a b]

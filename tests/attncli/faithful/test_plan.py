@@ -246,6 +246,13 @@ class Echo(Upper):
         return plan.result([Translation(one.text, (one,)) for one in said])
 
 
+def test_runs_of_signs_are_checked_as_the_output_has_them() -> None:
+    plan = Plan.of(Line(1, "Stop!!! It is here!!!"), Upper(), USUAL.plan)
+    said = [Hypothesis("STOP!!! IT IS HERE ! ! ! !", -1.0, -1.0, (), ())]
+    result = plan.result([Translation("", tuple(said)) for _ in plan.pieces])
+    assert not result.checks and result.text.endswith("!!!") and "! !" not in result.text
+
+
 def test_a_model_that_copies_gives_the_line_whatever_it_is() -> None:
     random = Random(5)
     signs = ["word", "Haus", "12", "$5", *"  -é\ue000\t\uf8ff", ". ", ", ", "! ", " | "]

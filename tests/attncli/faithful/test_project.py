@@ -161,6 +161,13 @@ def test_markup_is_taken_out_whole(tag: str) -> None:
         ("{a}, {b} and {c}", "{1}, {2} and {3}", ["{a}", "{b}", "{c}"]),
         ("word<sup>1</sup> and m<x1/>", "word{1} and {2}", ["<sup>1</sup>", "m<x1/>"]),
         ("10&nbsp;km", "10 km", ["&nbsp;"]),
+        ("A <color=#f00>red</color> door", "A red door", ["<color=#f00>", "</color>"]),
+        ("%<PRIu64> files", "{1} files", ["%<PRIu64>"]),
+        (
+            "See :ref:`the list <biglist>` for more, or :doc:`/admin/install`.",
+            "See {1}the list{2} for more, or {3}.",
+            [":ref:`", " <biglist>`", ":doc:`/admin/install`"],
+        ),
     ],
 )
 def test_the_model_reads_a_sentence_without_holes(line: str, text: str, tags: list[str]) -> None:

@@ -29,7 +29,7 @@ CODES = r"""
 %'d %1$s %-5.2f %(x)s %@ {x} {{x}} {{{x}}} ${x} %{x} {0:.2f} %name% $1 [x] %d%% %<PRIu64> %Y-%m-%d
 a.b+c@d-e.org /usr/lib/x.so C:\tmp\a.txt ~/x src/main.py 8f3K-22Lq-PPa9 192.168.0.1 1.10.0-rc.1
 550e8400-e29b-41d4-a716-446655440000 2024-05-01 86988827 26,888 €8,311 030/1234567 max_value
-MM/DD/YYYY h:mm <color=#ff0000> 2-3 H2SO4 https://a.b/c%20d?x=y
+MM/DD/YYYY h:mm <color=#ff0000> %.3fs %dx 2-3 H2SO4 https://a.b/c%20d?x=y
 """
 OTHERS = ["(555) 123-4567", "B-MW 1234", "AB12 CDE", "5’11”", "{{ a | b('c') }}", "'{x}'", '"%d"']
 
@@ -238,7 +238,7 @@ def test_a_check_names_what_is_wrong(source: str, output: str, names: str) -> No
 
 def test_every_check_is_in_the_table() -> None:
     names = {name for *_, names in TABLE for name in names.split()}
-    assert names | {"signs"} == {*NAMES}  # of a plan
+    assert names | {"signs", "quotes"} == {*NAMES}  # of a plan
 
 
 @pytest.mark.parametrize(
@@ -342,8 +342,29 @@ def test_a_link_without_text_fails_the_check() -> None:
         ("sieh \ue000es\ue001 und so \ue002\ue003.", ["]] has no text"]),
     ):
         assert [one.found for one in check_marked(text, output, parts)] == names
+    text, parts = protect("a <color=red>red</color> door")
+    [found] = check_marked(text, "eine \ue000\ue001 rote Tür", parts)
+    assert found.found == "</color> has no text"
     [found] = check_marked(text, text + "\ue00d", parts)
     assert found.found == "a part is repeated"
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "names"),
+    [
+        ('"No!" he said.', "„Nein“, sagte er.", []),
+        ('"Why?" she asked.', '"¿Por qué? preguntó ella.', ["quotes"]),
+        ('"I went home.', "« Je suis rentré.", []),  # a piece of a longer quotation
+        ("It is here.", "Es ist “hier.", ["quotes"]),
+        ('6" and "a"', '6" und „a“', []),
+    ],
+)
+def test_a_quotation_mark_has_its_pair(source: str, output: str, names: list[str]) -> None:
+    assert [one.name for one in check_marked(source, output, ())] == names
+
+
+def test_a_damaged_character_is_named_once() -> None:
+    assert [one.name for one in check_marked("the dog", "der \ufffd Hund", ())] == ["characters"]
 
 
 def test_a_text_passes_the_check_of_its_own_translation_by_copying() -> None:

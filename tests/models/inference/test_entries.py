@@ -14,7 +14,6 @@ from attncli.translate.lexicon import with_marks
 from models import load_translator
 from models.alignment import align, align_translations
 from models.alignment.weights import encode, encoded_translation
-from models.core.types import Translation
 from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import EnsembleTranslator, Translator
@@ -186,10 +185,6 @@ def test_doors_name_the_same_entries(folder: Path, attn: Attn) -> None:
         both = shown.out + shown.err
         assert "old cat = Katze" in both and "dog = Hund|Rüde" in both
     assert "entries" not in json.loads(attn(*words[:-1], "A cow.").out)
-
-
-def test_a_translation_names_the_language_that_was_read() -> None:
-    assert Translation("a", (), "de", "en")[2:] == ("de", "en")
 
 
 def test_a_translator_without_a_lexicon_reads_the_text(tiny_translator: Translator) -> None:

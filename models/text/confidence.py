@@ -1,0 +1,129 @@
+"""Confidence: the probability that an output keeps the sense of its source.
+
+    p = sigmoid(bias + sum_i weight_i feature_i)
+
+A logistic regression, whose numbers are fitted for the weights of a model and stored with them. Its
+features are what the search has computed and what the lexicon knows of the words of both sides, so
+no text is computed twice:
+
+    log_prob   mean log-probability of a token, in nats
+    length     natural logarithm of the number of tokens, end mark included
+    lost       words of the source none of whose translations stands in the output
+    added      words of the output none of whose translations stands in the source
+    rarest     how often the training data have the rarest new word of the output, in binary digits;
+               -1 for a word that the lexicon does not have
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from models.core.types import Confidence, Hypothesis
+from models.core.use_config import ConfidenceConfig
+from models.text.lexicon import WORD, Lexicon
+
+FEATURES = ("log_prob", "length", "lost", "added", "rarest")
+KNOWN = 11  # binary digits of a count from which a word is too common to be looked for
+SHORTEST = 3  # letters of a word that is looked for
+COMMON = 15  # `rarest` of an output without new words
+STEM, ENDING = 4, 3  # letters that forms of a word share at least, and of the longest ending
+
+
+class WordDifferences(NamedTuple):
+    """The words of an output, compared with those of its source."""
+
+    lost: tuple[str, ...]  # words of the source that no word of the output translates
+    added: tuple[str, ...]  # words of the output that translate no word of the source
+    unknown: tuple[str, ...]  # words of the output that the lexicon does not have
+    rarest: int
+
+
+def compared(source: str, output: str, direction: str, lexicon: Lexicon | None) -> WordDifferences:
+    """Return the words that the entries of a direction, and of its reverse, do not explain."""
+    if lexicon is None:
+        return WordDifferences((), (), (), COMMON)
+    forward, back = direction, "-".join(reversed(direction.split("-")))
+    words, found = (tuple(WORD.findall(text.lower())) for text in (source, output))
+    named = _Stems(words), _Stems(found)
+    explained, added = set[str](), list[str]()
+    for word in found:
+        candidates = _candidates(lexicon, back, word)
+        fitting = [one for one in candidates if named[0].have(one)]
+        explained.update(stem for one in fitting for stem in _stems(one))
+        if candidates and not fitting and word not in words:
+            added.append(word)
+    lost = [
+        word
+        for word in words
+        if (candidates := _candidates(lexicon, forward, word))
+        and not any(map(named[1].have, candidates))
+        and not any(map(word.startswith, explained))
+    ]
+    rarities = {word: _rarity(lexicon, back, word) for word in found if word not in words}
+    unknown = [word for word, count in rarities.items() if count < 0 and len(word) >= SHORTEST]
+    rarest = min(rarities.values(), default=COMMON)
+    return WordDifferences(tuple(lost), tuple(added), tuple(unknown), rarest)
+
+
+def features(output: Hypothesis, words: WordDifferences) -> tuple[float, ...]:
+    """Return the numbers FEATURES of an output."""
+    tokens = len(output.ids) + 1
+    mean = output.log_prob / tokens
+    return mean, math.log(tokens), len(words.lost), len(words.added), words.rarest
+
+
+def confidence(
+    config: ConfidenceConfig,
+    source: str,
+    output: Hypothesis,
+    direction: str,
+    lexicon: Lexicon | None,
+) -> Confidence | None:
+    """Return the confidence of an output; None for a direction without calibration."""
+    if direction not in config.directions:
+        return None
+    words = compared(source, output.text, direction, lexicon)
+    weights = (getattr(config, name) for name in FEATURES)
+    pairs = zip(weights, features(output, words), strict=True)
+    logit = config.bias + sum(weight * value for weight, value in pairs)
+    value = 1 / (1 + math.exp(-max(-500.0, min(500.0, logit))))
+    return Confidence(value, value < config.threshold, *words[:3])
+
+
+class _Stems:
+    """The words of a text, in any inflection."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.text = f" {' '.join(words)}"
+
+    def have(self, candidate: str) -> bool:
+        """Return True if each word of a candidate stands in the text."""
+        stems = _stems(candidate)
+        return bool(stems) and all(f" {stem}" in self.text for stem in stems)
+
+
+@lru_cache(1 << 14)
+def _stems(candidate: str) -> tuple[str, ...]:
+    """Return the beginnings of the words of a candidate, without an ending."""
+    words = WORD.findall(candidate.lower())
+    return tuple(word[: max(STEM, len(word) - ENDING)] for word in words)
+
+
+def _candidates(lexicon: Lexicon, direction: str, word: str) -> Sequence[str]:
+    """Return the translations of a word; none of a common or a short one."""
+    if len(word) < SHORTEST:
+        return ()
+    entries = lexicon.entries(direction, word).get(word, ())
+    common = _most(one.rarity for one in entries) >= KNOWN
+    return () if common else [candidate for one in entries for candidate in one.candidates]
+
+
+def _rarity(lexicon: Lexicon, direction: str, word: str) -> int:
+    return _most(one.rarity for one in lexicon.entries(direction, word).get(word, ()))
+
+
+def _most(counts: Iterable[int]) -> int:
+    return max(counts, default=-1)
