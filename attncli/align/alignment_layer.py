@@ -312,6 +312,7 @@ def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
     tables = read_statistical(run.links.parent)
     bundle = with_layer(run.translator, tables)
     translator = Translator(bundle, device)
+    translator.lexicon = None  # the links are those of the words alone
     ways = ways_of(translator, run.languages)
     loss = train_layer(ways, linked, run.seed, progress)
     progress("choice of the threshold", 0, 0)

@@ -285,6 +285,7 @@ def drawn(
         ending=pair.ending,
         inputs=alignment.inputs,
         cells=None if alignment.cells is None else alignment.cells.numpy(),
+        entries=alignment.entries,
     )
 
 

@@ -1,7 +1,8 @@
 """Training of a word aligner in stages, from sentence pairs to one bundle that also translates.
 
     pairs.tsv        the sentence pairs of all files
-    statistical/     word links learned from the pairs alone, and the statistical aligner
+    statistical/     word links learned from the pairs alone, and the statistical aligner, whose
+                     surest pairs of words are written to the file of align.lexicon
     translator/      a run of `attn train` in both directions, unless a translator is given
     RUN              the translator, unchanged, with an alignment layer trained by the links, the
                      statistical aligner, and a threshold chosen without gold
@@ -13,6 +14,9 @@ interrupted run.
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,13 +29,15 @@ from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import CorpusConfig
 from models.core.errors import ModelError
 from models.core.files import write_errors, write_folder, write_text
-from models.core.settings import parse_json
+from models.core.settings import option, parse_json
 from models.storage.settings import family_of, read_settings
+from models.text.lexicon import CANDIDATES, is_form
 
 if TYPE_CHECKING:
     from models.alignment import Links
 
 PRESET = "transformer-tiny"
+INSIDE = 10  # weight of the spelling of a word that does not begin a sentence
 RECIPE = ("data.concatenate=0.25",)  # texts to align are often longer than those to learn from
 
 
@@ -44,6 +50,7 @@ class AlignerRun(NamedTuple):
     path: Path
     start: Path | None = None  # the translator, if it is given
     seed: int = 1  # of the alignment layer
+    lexicon: Path | None = None  # file of translations of words, if one is written
 
     @property
     def stages(self) -> Path:
@@ -81,6 +88,24 @@ class LayerResult(NamedTuple):
     expected_f: float  # of the links on the training pairs, 0 to 1
 
 
+@dataclass(frozen=True)
+class LexiconSettings:
+    """What `attn align train` also writes."""
+
+    lexicon: str = option(
+        "",
+        "a file to write: a table of words and their translations, as `attn train --lexicon` and "
+        "`attn translate --lexicon` read it",
+    )
+
+
+@dataclass(frozen=True)
+class AlignerConfig(RunConfig):
+    """Settings of `attn align train`: those of its translator, and its own."""
+
+    align: LexiconSettings = option(LexiconSettings, "word alignment")
+
+
 def prepare(run: AlignerRun, progress: Progress) -> RunConfig | None:
     """Run the stages before the translator; return its settings, or None if it is given."""
     check(run)
@@ -89,6 +114,8 @@ def prepare(run: AlignerRun, progress: Progress) -> RunConfig | None:
         write_pairs(run)
     if not run.links.exists():
         write_folder(run.links.parent, lambda folder: write_statistical(run, folder, progress))
+    if run.lexicon:
+        write_lexicon(run, run.lexicon)
     if run.start:
         return None
     corpus = CorpusConfig(run.languages, (str(run.pairs),))
@@ -196,6 +223,45 @@ def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None
     joint = trained(pairs, progress)
     statistical.write_statistical(joint.tables(), folder)
     write_text(folder / run.links.name, "".join(map(pharaoh, joint.links(len(pairs)))))
+
+
+def write_lexicon(run: AlignerRun, path: Path) -> None:
+    """Write a table of words and their translations, which the statistical aligner is sure of."""
+    from models.alignment.hmm import translations
+    from models.storage.statistical import read_statistical
+
+    tables = read_statistical(run.links.parent)
+    pairs = texts_of(run)
+    written = [written_forms(side) for side in zip(*pairs, strict=True)] or [{}, {}]
+    write_text(path, "".join(lexicon_lines(translations(tables) if tables else {}, *written)))
+
+
+def lexicon_lines(
+    found: Mapping[str, Sequence[str]], source: Mapping[str, str], target: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield lines of form, tab, translation, at most CANDIDATES of a form.
+
+    source, target: forms as they are written, by normalised words.
+    """
+    for word in sorted(found, key=source.__getitem__):
+        form = source[word]
+        fitting = [target[one] for one in found[word] if is_form(target[one])]
+        for translation in fitting[:CANDIDATES] if is_form(form) else ():
+            yield f"{form}\t{translation}\n"
+
+
+def written_forms(texts: Iterable[str]) -> dict[str, str]:
+    """Return the usual spelling of each normalised word: a capital may be that of a sentence."""
+    from models.alignment.links import normalised
+
+    counts: dict[str, Counter[str]] = {}
+    for text in texts:
+        for place, word in enumerate(text.split()):
+            lowered = normalised(word)
+            start = word.lower().find(lowered)
+            form = word[start : start + len(lowered)] if len(word) == len(word.lower()) else lowered
+            counts.setdefault(lowered, Counter())[form] += INSIDE if place else 1
+    return {word: max(sorted(each), key=each.__getitem__) for word, each in counts.items()}
 
 
 def pharaoh(links: Links) -> str:

@@ -229,6 +229,7 @@ class AboutSettings:
     summary: str = option("", "one line about the model")
     languages: tuple[str, ...] = option((), "its languages, separated by commas")
     licence: str = option("", "its licence")
+    lexicon: str = option("", "licence of its lexicon, if that has another one")
     score: str = option("", "a score with its test set")
     sense: tuple[str, ...] = option(
         (), "lines of 100 of which each direction changes the sense, such as en-de=30,de-en=28"

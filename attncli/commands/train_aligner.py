@@ -8,17 +8,18 @@ from typing import Annotated
 import typer
 
 from attncli.align import training as job
-from attncli.align.training import AlignerRun
+from attncli.align.training import AlignerConfig, AlignerRun, LexiconSettings
 from attncli.commands.train_options import check_run_folder
 from attncli.commands.train_run import Display, train_shown
-from attncli.data.streams import check_files
+from attncli.data.streams import check_files, check_output
 from attncli.jobs import loading
 from attncli.options.settings import Options, SetOption
 from attncli.options.shared import Device, PairFiles, Threads
 from attncli.terminal import console
 from attncli.training.folder import locked
-from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.training.settings.config import TrainConfig
 from attncli.training.settings.corpora import CorpusConfig
+from models.core.settings import overridden
 from models.storage.installed import find_model
 
 Also = Annotated[
@@ -45,11 +46,14 @@ StartFrom = Annotated[
         "change. Default: one is trained from the sentence pairs, in both directions.",
     ),
 ]
-Set = Annotated[list[str] | None, SetOption(RunConfig, example="train.minutes=30")]
+Set = Annotated[list[str] | None, SetOption(AlignerConfig, example="train.minutes=30")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed of the alignment layer.", min=0)]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Name the stages that are left; write nothing.")
 ]
+
+
+PREFIX = "align."  # of settings that are not those of the translator
 
 
 def align_train(
@@ -86,7 +90,12 @@ def align_train(
         raise typer.BadParameter("two different languages", param_hint="'--languages'")
     check_run_folder(output)
     translator = find_model(start_from) if start_from else None
-    run = AlignerRun(tuple(corpora), named, tuple(set or ()), output, translator, seed)
+    own = [one for one in set or () if one.startswith(PREFIX)]
+    given = overridden(LexiconSettings(), [one.removeprefix(PREFIX) for one in own]).lexicon
+    lexicon = Path(given) if given else None
+    check_output(lexicon)
+    others = tuple(one for one in set or () if one not in own)
+    run = AlignerRun(tuple(corpora), named, others, output, translator, seed, lexicon)
     if dry_run:
         _dry_run(run)
     else:
@@ -116,6 +125,8 @@ def _train(run: AlignerRun, device: str) -> None:
     with locked(run.path), Display(TrainConfig()) as display:
         config = job.prepare(run, display.progress)
     console.say(f"links of the training pairs: {run.links}")
+    if run.lexicon:
+        console.say(f"translations of words: {run.lexicon}")
     if config:
         console.say(f"translator: {run.translator}; --start-from MODEL takes one that is trained")
         train_shown(config, run.translator, device)  # finished, it stays as it is

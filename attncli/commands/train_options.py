@@ -67,7 +67,7 @@ LexiconFile = Annotated[
         "--lexicon",
         metavar="FILE",
         help="Words and their translations, for words that the pairs hardly have; a line: word, "
-        "tab, translation.",
+        "tab, translation; perhaps a tab and a direction.",
     ),
 ]
 SourceLanguage = Annotated[

@@ -7,18 +7,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from attncli.data.lines import open_text
 from attncli.data.streams import decompressed, open_input, read_whole
 from attncli.faithful.result import Line
 from attncli.terminal import console
+from attncli.terminal.messages import counted
 from models.core.errors import InputError, ModelError
 from models.core.settings import parse_json
 from models.core.sources import TAB
 from models.text.languages import Glossary, Term
+from models.text.lexicon import LONGEST, MARKS, form_of, is_form
 
 MARK = b"\xef\xbb\xbf"  # a byte order mark
+WAY = re.compile(r"\w+-\w+")  # a direction
 
 
 def read_content(path: Path | str) -> bytes:
@@ -112,6 +115,42 @@ def read_glossary(path: Path) -> Glossary:
     if not terms:
         raise InputError(f"{path} is empty", "a term on each line")
     return Glossary(tuple(terms.values()))
+
+
+class LexiconRow(NamedTuple):
+    """A line of a table of words: a form and one of its translations."""
+
+    form: str
+    candidate: str
+    direction: str = ""  # such as en-de; "" for a line without a third column
+
+
+def read_lexicon_table(path: Path) -> list[LexiconRow]:
+    """Read a table of words: form, tab, translation, and perhaps a tab and a direction.
+
+    Forms of more than LONGEST words are left out, and counted in a message. Raises InputError for
+    another line, and for a table without entries.
+    """
+    rows, long = list[LexiconRow](), 0
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            cells = [part.strip() for part in line.rstrip("\n").split(TAB)]
+            given, candidate, direction, *_ = *cells, "", ""
+            form = form_of(given)
+            fits = bool(form and candidate) and not {*MARKS, "|"} & {*line}
+            if fits and (not direction or WAY.fullmatch(direction)):
+                long += not is_form(form)
+                rows += [LexiconRow(form, candidate, direction)] if is_form(form) else []
+            elif line.strip():
+                raise InputError(
+                    f"{path}, line {number} is no entry of a lexicon",
+                    "word, tab, translation; then perhaps a tab and a direction such as en-de",
+                )
+    if long:
+        _say(f"{path}: {counted(long, 'entry')} of more than {LONGEST} words left out")
+    if not rows:
+        raise InputError(f"{path} is empty", "a word, a tab and its translation on each line")
+    return rows
 
 
 def row_pairs(

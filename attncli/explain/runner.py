@@ -26,11 +26,12 @@ from attncli.explain.options import ExplainedOptions
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.jobs import loading
 from attncli.options.settings import Options
+from attncli.render.alignment import entries_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.image_attention import maps_as_text
 from attncli.render.image_maps import AttentionMaps
 from attncli.render.rows import columns
-from attncli.task.panels import AlignedPair, Panel
+from attncli.task.panels import AlignedPair, Panel, labelled
 from attncli.task.runner import AnyRunner, JsonObject, Models, Runner
 from attncli.task.table import find_runner
 from attncli.terminal.messages import Screen, current_screen, printable
@@ -164,6 +165,7 @@ class ExplainRunner(Runner[Line, ExplainedLine]):
             source = {"image": result.line.text, "grid": result.maps.maps.shape[1:]}
         return {
             **source,
+            **entries_of(found.entries),
             "target": found.target,
             "log_probs": rounded(found.log_probs),
             "methods": {
@@ -357,7 +359,13 @@ def heat_map_pair(outcome: ExplainedLine) -> AlignedPair:
         shades = (values / values.amax(1, keepdim=True).clamp_min(1e-12)).numpy()
         panels.append(Panel(word, frozenset(), shades))
     return AlignedPair(
-        outcome.line.number, found.source, methods, tuple(panels), note=outcome.output, key=KEY
+        outcome.line.number,
+        found.source,
+        methods,
+        tuple(panels),
+        note=outcome.output,
+        key=KEY,
+        entries=found.entries,
     )
 
 
@@ -381,7 +389,8 @@ def closing_sentence(found: Explanation) -> str:
     gain, chance = means(best.measures)[at], means(found.control)[at]
     clear = gain >= max(CLEAR * chance, LEAST) if sign > 0 else gain * CLEAR <= chance
     first = zip(found.target, best.values.argmax(1).tolist(), strict=True)
-    decided = ", ".join(f"{word} \u2190 {found.source[i]}" for word, i in first if found.source)
+    source = labelled(found.source, found.entries)
+    decided = ", ".join(f"{word} \u2190 {source[i]}" for word, i in first if source)
     verdict = "this can be trusted" if clear else "trust it little"
     said = f"{names[at]} {gain:.2f}, at random {chance:.2f}: {verdict}"
     return f"What decided, by {best.method}{f': {decided}' if decided else ''} ({said}).\n"

@@ -20,7 +20,7 @@ import typer
 
 from attncli.data.lines import CHUNK_LINES
 from attncli.data.memory import read_memory
-from attncli.data.tables import read_glossary
+from attncli.data.tables import read_glossary, read_lexicon_table
 from attncli.jobs.loading import as_folders, readable
 from attncli.options.help_page import HelpPage
 from attncli.task.runner import AnyRunner
@@ -146,9 +146,10 @@ def read_job(words: Sequence[str]) -> BulkJob:
             f"{refused[0]} cannot be used in a bulk job",
             hint="leave it out; files, folders and --field stand before `--`",
         )
-    for terms in ("glossary", "lexicon"):  # workers need no file
-        if settings.get(terms):
-            settings[terms] = [list(term) for term in read_glossary(settings[terms]).terms]
+    if settings.get("glossary"):  # workers need no file
+        settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
+    if settings.get("lexicon"):
+        settings["lexicon"] = [list(row) for row in read_lexicon_table(settings["lexicon"])]
     if settings.get("memory"):
         languages = settings.get("source", ""), settings.get("to", "")
         settings["memory"] = [list(pair) for pair in read_memory(settings["memory"], *languages)]

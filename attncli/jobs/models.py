@@ -18,9 +18,11 @@ from models.core.sources import unused_settings, vocabulary_sizes
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.storage import presets as zoo
-from models.storage.archive import Facts, read_card, read_facts
+from models.storage.archive import About, Facts, read_card, read_facts
 from models.storage.installed import find_model, installed
+from models.storage.lexicon import read_lexicon_bytes
 from models.storage.settings import read_settings
+from models.text.lexicon import Lexicon
 
 USUAL_TOKENS = 8000  # per vocabulary, to count the parameters of a preset
 KINDS = {
@@ -165,8 +167,22 @@ def _facts(folder: Path, facts: Facts) -> Iterator[str]:
         "licence": about.licence,
         "use": about.use if about.licence else "",
         "weights": f"{facts.precision}, {facts.bytes:,} bytes",
+        "lexicon": lexicon_facts(folder, about),
     }
     yield from (f"{name}: {value}" for name, value in values.items() if value)
+
+
+def lexicon_facts(folder: Path, about: About) -> str:
+    """Return entries, bytes and licence of the lexicon of a model; "" if it has none."""
+    packed = read_lexicon_bytes(folder)
+    if not packed:
+        return ""
+    sizes = Lexicon(packed).sizes()
+    ways = ", ".join(
+        f"{way} {count:,}" if way != "-" else f"{count:,}" for way, count in sizes.items() if count
+    )
+    licence = about.lexicon or about.licence or "not stated"
+    return f"entries {ways}; {len(packed):,} bytes; licence: {licence}"
 
 
 def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:

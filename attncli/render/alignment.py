@@ -40,6 +40,7 @@ def pair_record(pair: AlignedPair) -> JsonObject:
     """Return units, weights, links, score and note of a pair."""
     first, *others = pair.panels
     record = {"source": pair.source, "target": pair.target, **record_of(first), **_noted(pair, 6)}
+    record |= entries_of(pair.entries)
     if others:
         record["views"] = {panel.name: record_of(panel) for panel in others}
     return record
@@ -59,9 +60,15 @@ def record_of(panel: Panel) -> JsonObject:
     return record
 
 
+def entries_of(entries: Sequence[NamedTuple]) -> JsonObject:
+    """Return the entries of a lexicon that were read; nothing if there are none."""
+    return {"entries": [one._asdict() for one in entries]} if entries else {}
+
+
 def inputs_of(pair: AlignedPair) -> JsonObject:
     """Return the input of each source unit, and the weights on image cells, of several inputs."""
     record: JsonObject = {"inputs": pair.inputs} if pair.inputs else {}
+    record |= entries_of(pair.entries)
     return record if pair.cells is None else {**record, "cells": _rounded(pair.cells)}
 
 
@@ -111,7 +118,7 @@ def html(pairs: Sequence[AlignedPair]) -> bytes:
     records = [
         {
             "number": pair.number,
-            "source": pair.source,
+            "source": pair.axis,
             "target": pair.target,
             "panels": [_panel(panel) for panel in pair.panels],
             **_noted(pair, 3),

@@ -48,7 +48,7 @@ def heat_maps(pair: AlignedPair, screen: Screen = SCREEN) -> str:
     head = [f"{pair.number}" + (f"  {pair.note}" if pair.note else "")]
     if not pair.source or not pair.target:
         return "\n".join([*head, ""]) + "\n"
-    pair = pair._replace(source=_clean(pair.source), target=_clean(pair.target))
+    pair = pair._replace(source=_clean(pair.axis), target=_clean(pair.target))
     return "".join(f"{line.rstrip()}\n" for line in [*head, *_arranged(pair, screen), ""])
 
 

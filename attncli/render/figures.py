@@ -135,7 +135,7 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel, room: int) -> None:
     for i, j in panel.framed:
         corner = (i - 0.42, j - 0.42)
         axes.add_patch(Rectangle(corner, 0.84, 0.84, fill=False, edgecolor=LINK, linewidth=1.5))
-    axes.set_xticks(range(len(pair.source)), [label_of(word) for word in pair.source], rotation=55)
+    axes.set_xticks(range(len(pair.source)), [label_of(word) for word in pair.axis], rotation=55)
     axes.set_yticks(rows, [label_of(word) for word in pair.target])
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     for label in axes.get_xticklabels():

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from attncli.documents.document import LINE_END
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.faithful.steer import divided_steering
+from attncli.render.alignment import entries_of
 from attncli.serve.documents import doubts, translated_html
 from attncli.serve.labels import AUTO, Detected, recognised
 from attncli.serve.models import Job
@@ -249,4 +250,4 @@ def alignment(pair: AlignedPair) -> JsonObject:
             found[name] = weights.astype(float).round(3).tolist()
     if pair.note:
         found["note"] = pair.note
-    return found
+    return found | entries_of(pair.entries)

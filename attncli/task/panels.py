@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
 
     from models.core.types import Link
+    from models.text.lexicon import UnitEntry
 
 LEAST_SHOWN = 0.005  # a cell with a smaller weight is drawn empty
 
@@ -55,11 +57,25 @@ class AlignedPair(NamedTuple):
     inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
     cells: np.ndarray | None = None  # (J, C) weights on the cells of an image
     key: str = "attention"  # what the colours of a picture mean
+    entries: tuple[UnitEntry, ...] = ()  # of a lexicon, that the model read in the source
+
+    @property
+    def axis(self) -> tuple[str, ...]:
+        """The source units as they are drawn: an entry of a lexicon is named."""
+        return labelled(self.source, self.entries)
 
     @property
     def drawn(self) -> tuple[str, ...]:
         """The texts of a picture of the pair."""
-        return self.source + self.target
+        return self.axis + self.target
+
+
+def labelled(units: Sequence[str], entries: Sequence[UnitEntry]) -> tuple[str, ...]:
+    """Return units with the entries that were read in their places."""
+    labels: dict[int, list[str]] = {}
+    for one in entries:
+        labels.setdefault(one.unit, []).append(one.label)
+    return tuple(", ".join(labels.get(n, [unit])) for n, unit in enumerate(units))
 
 
 class WeightRow(NamedTuple):

@@ -223,11 +223,15 @@ def learn_side(texts: list[str], config: TokenizerConfig) -> Tokenizer:
 
 
 def write_vocabulary(
-    folder: Path, source: TrainingSource, learn: Callable[[], Tokenizer], progress: Progress
+    folder: Path,
+    source: TrainingSource,
+    learn: Callable[[], Tokenizer],
+    progress: Progress,
+    change: Callable[[Tokenizer], Tokenizer] | None = None,
 ) -> Tokenizer:
     """Write the tokenizer of the initial model, or a newly learned one, to a folder; return it.
 
-    Ctrl-C can interrupt the learning.
+    change: of either tokenizer, such as further tokens. Ctrl-C can interrupt the learning.
     """
     if source.start_from:
         own = read_tokenizer(Path(source.start_from))
@@ -235,6 +239,7 @@ def write_vocabulary(
     else:
         progress("learning the vocabulary", 0, 0)
         tokenizer = interruptible(learn)
+    tokenizer = change(tokenizer) if change else tokenizer
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
     return tokenizer

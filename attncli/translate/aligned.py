@@ -14,6 +14,7 @@ from attncli.task.panels import AlignedPair
 from attncli.translate.alignment import by_rank
 from models.alignment import Alignment, align_translations
 from models.core.types import Translation
+from models.text.lexicon import UnitEntry
 
 
 def with_alignments(
@@ -69,9 +70,10 @@ def joined(parts: Sequence[Alignment]) -> Alignment:
     """Join the alignments of the parts of a text, without links between them; rows have one."""
     source: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
-    links = set()
+    links, entries = set(), list[UnitEntry]()
     for part in parts:
         links |= {(i + len(source), j + len(target)) for i, j in part.links}
+        entries += [one._replace(unit=one.unit + len(source)) for one in part.entries]
         source, target = source + part.source, target + part.target
     return parts[0]._replace(
         source=source,
@@ -81,6 +83,7 @@ def joined(parts: Sequence[Alignment]) -> Alignment:
         score=sum(part.score for part in parts) / len(parts),
         null=torch.cat([part.null for part in parts]),
         note="; ".join(part.note for part in parts if part.note),
+        entries=tuple(entries),
     )
 
 

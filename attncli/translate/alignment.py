@@ -12,7 +12,6 @@ from attncli.faithful.result import TranslatedLine
 from attncli.faithful.spans import TokenWeights, WordWeights, is_mark, word_weights, words
 from attncli.faithful.stand_ins import shifted
 from models.core.types import EMPTY, Translation
-from models.text.tokenizer import END
 
 if TYPE_CHECKING:
     from models.engines.translator import Translator
@@ -53,19 +52,16 @@ def by_rank(parts: Sequence[Translation]) -> list[tuple[Translation, ...]]:
 def token_weights(translator: Translator, translations: list[Translation]) -> list[TokenWeights]:
     """Return the weights between the tokens of each best output and its source, else a diagonal."""
     from models.alignment import align_translations
-    from models.text.units import units
+    from models.alignment.weights import both_units, encoded_translation
 
     if not translator.read_mode:
         return [_in_order(one.source, one.text) for one in translations]
     config = dataclasses.replace(translator.alignment, units="piece")
     aligned = align_translations(translator, translations, config=config, scored=False)
-    tokenizer = translator.tokenizer
     weights = []
     for one, found in zip(translations, aligned, strict=True):
-        best, ids = one.hypotheses[0], translator.encode(one.source, one.to)
-        source = units(tokenizer.source, ids, one.source, kind="piece", marks=True)
-        said = [*best.ids, END]
-        target = units(tokenizer.target, said, best.text, kind="piece", marks=True)
+        pair = encoded_translation(translator, one)
+        source, target = both_units(translator.tokenizer, pair, config)
         weights.append(TokenWeights(source.spans, target.spans, found.weights.tolist()))
     return weights
 

@@ -12,7 +12,7 @@ import typer
 from attncli.data.lines import input_chunks
 from attncli.data.memory import read_memory
 from attncli.data.streams import check_output, open_output
-from attncli.data.tables import read_glossary
+from attncli.data.tables import read_glossary, read_lexicon_table
 from attncli.documents.document import UNREAD, is_mail
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs.loading import row_inputs
@@ -46,7 +46,10 @@ GlossaryFile = Annotated[
 ]
 LexiconFile = Annotated[
     Path | None,
-    typer.Option(help="Words that the model reads and inflects; a line: word, tab, translation."),
+    typer.Option(
+        help="Words that the model reads and inflects; a line: word, tab, translation; perhaps a "
+        "tab and a direction."
+    ),
 ]
 Address = Annotated[
     Literal["formal", "informal"] | None,
@@ -150,7 +153,7 @@ def translate(
     check_output(review, input, output)
     shared.check_texts(text or [])
     terms = read_glossary(glossary).terms if glossary else ()
-    entries = read_glossary(lexicon).terms if lexicon else ()
+    entries = read_lexicon_table(lexicon) if lexicon else ()
     known = read_memory(memory, "" if source == AUTO else source, to) if memory else ()
     drawing = line_streams.check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
     line_streams.check_shown(show, format)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import compress
+from itertools import chain, compress
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +35,13 @@ from attncli.training.prepared import (
 )
 from attncli.training.settings.corpora import CorpusConfig
 from attncli.translate.dev import DevDirections, DevTexts
-from attncli.translate.lexicon import marked_pairs, packed_entries, read_entries, with_marks
+from attncli.translate.lexicon import marked_pairs, packed_entries, run_entries, with_marks
 from attncli.translate.source import TextTraining
 from models.core.annexes import need_part
 from models.core.files import write_text
 from models.core.use_config import VERBATIM, PrepareConfig, TokenizerConfig
 from models.text.languages import BACK_TRANSLATED, TO, with_source
-from models.text.lexicon import Lexicon
+from models.text.lexicon import OPEN, Lexicon
 from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
 
@@ -58,8 +59,8 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
         parts, held = split_dev(source, own, folder)
         dev = read_dev(parts, source.tokenizer, several=several)
     replay = replay_corpora(source, folder) if data.replay and several else ([], [])
-    corpora = [*own, *replay[0]]
-    tables = tables_of(source, corpora, [*held, *[()] * len(replay[0])])
+    lexicon = lexicon_of(source, own) if data.lexicon else b""
+    corpora, tables = run_tables(source, own, held, replay[0], lexicon)
     prepare_folder(place, lambda part: prepare(source, tables, part, progress))
     with reading(f"the tokenised pairs in {place} are"):
         made, forms = read_made(place), read_forms(place)
@@ -69,7 +70,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     examples: Examples = stored[0]
     count, sides, remarks = 0, [one.sides for one in stored], tuple[str, ...]()
     if several:
-        first = sum(len(one.directions) for one in own)  # of the run's own, not of the replay set
+        first = sum(len(one.directions) for one in corpora[: len(corpora) - len(replay[0])])
         directions = directions_in(corpora, sides, tokenizer, source.tokenizer)
         examples, count, shares = mixture(source, directions, first, tokenizer)
         remarks = (shares,)
@@ -82,7 +83,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
         dev,
         read_dev(replay[1], source.tokenizer, several=True),
         prepare=forms,
-        lexicon=lexicon_of(source, own[0]) if source.data.lexicon else b"",
+        lexicon=lexicon,
         remarks=remarks,
         pairs=count,
     )
@@ -130,8 +131,28 @@ def pairs_of(files: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield source, references[0]
 
 
+def run_tables(
+    source: TextTraining,
+    own: Sequence[CorpusConfig],
+    held: Sequence[Collection[str]],
+    replayed: Sequence[CorpusConfig],
+    lexicon: bytes,
+) -> tuple[list[CorpusConfig], list[PairTable]]:
+    """Return the corpora of a run, those of candidates and the replay set, with their tables."""
+    several = bool(lexicon and source.data.corpora)
+    marked = marked_parts(source, own, held, lexicon) if several else []
+    corpora = [*own, *(one for one, _ in marked), *replayed]
+    tables = tables_of(source, corpora, [*held, *[()] * (len(corpora) - len(held))], lexicon)
+    for number, (_, read) in enumerate(marked, len(own)):
+        tables[number] = tables[number]._replace(read=read)
+    return corpora, tables
+
+
 def tables_of(
-    source: TextTraining, corpora: Sequence[CorpusConfig], held: Sequence[Collection[str]]
+    source: TextTraining,
+    corpora: Sequence[CorpusConfig],
+    held: Sequence[Collection[str]],
+    lexicon: bytes = b"",
 ) -> list[PairTable]:
     """Return the corpora as tables without what is held out; those of one corpus as the files are.
 
@@ -141,11 +162,11 @@ def tables_of(
     if not source.data.corpora:
         [one] = corpora
         read: Callable[[], Iterable[tuple[str, str]]] = partial(pairs_of, one.files)
-        if source.data.lexicon:
-            lexicon, plain = Lexicon(lexicon_of(source, one)), read
+        if lexicon:
+            plain = read
 
             def read() -> Iterator[tuple[str, str]]:
-                return marked_pairs(plain(), lexicon, held[0], source.train.seed)
+                return marked_pairs(plain(), Lexicon(lexicon), held[0], source.train.seed)
 
         return [PairTable(" ".join(one.files), read, source.longest, held[0])]
     forms = start_forms(source.start_from)
@@ -163,10 +184,40 @@ def tables_of(
     ]
 
 
-def lexicon_of(source: TextTraining, one: CorpusConfig) -> bytes:
+def marked_parts(
+    source: TextTraining,
+    corpora: Sequence[CorpusConfig],
+    held: Sequence[Collection[str]],
+    lexicon: bytes,
+) -> list[tuple[CorpusConfig, Callable[[], Iterator[tuple[str, str]]]]]:
+    """Return each direction of corpora, and what reads its pairs with candidates alone."""
+
+    def reader(
+        one: CorpusConfig, out: Collection[str], direction: str, turned: int
+    ) -> Iterator[tuple[str, str]]:
+        pairs, seed, way = pairs_of(one.files), source.train.seed, (direction, bool(turned))
+        return marked_pairs(pairs, Lexicon(lexicon), out, seed, *way, alone=True)
+
+    return [
+        (replace(one, languages=name, both=False), partial(reader, one, out, name, turned))
+        for one, out in zip(corpora, held, strict=True)
+        for turned, way in enumerate(() if one.tagged else one.directions)
+        for name in ["-".join(way)]
+    ]
+
+
+def lexicon_of(source: TextTraining, corpora: Sequence[CorpusConfig]) -> bytes:
     """Return the packed lexicon of a run, with the counts of its forms in the sources."""
-    entries = read_entries(Path(source.data.lexicon))
-    return packed_entries(entries, (text for text, _ in pairs_of(one.files)))
+    several = bool(source.data.corpora)
+    entries = run_entries(Path(source.data.lexicon), source.data.corpora)
+    sources: dict[str, list[Iterable[str]]] = {}
+    for one in corpora:
+        for turned, way in enumerate(one.directions if several else (("", ""),)):
+            texts = map(itemgetter(turned), pairs_of(one.files))
+            sources.setdefault("-".join(way), []).append(texts)
+    return packed_entries(
+        entries, {way: chain.from_iterable(texts) for way, texts in sources.items()}
+    )
 
 
 def prepare(
@@ -176,13 +227,13 @@ def prepare(
     links = source.data.links
 
     def learn(part: Path, sources: list[str], targets: list[str]) -> Tokenizer:
-        write_forms(part, source.start_from, sources, targets)
-
-        def learned() -> Tokenizer:
-            found = learn_tokenizer(sources, targets, source.tokenizer)
-            return with_marks(found) if source.data.lexicon else found
-
-        return write_vocabulary(part, source, learned, progress)
+        pairs = zip(sources, targets, strict=True)
+        sides = [*zip(*(pair for pair in pairs if OPEN not in pair[0]), strict=True)] or [(), ()]
+        plain, others = map(list, sides)
+        write_forms(part, source.start_from, plain, others)
+        change = with_marks if source.data.lexicon else None
+        learned = partial(learn_tokenizer, plain, others, source.tokenizer)
+        return write_vocabulary(part, source, learned, progress, change)
 
     def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
         if links:

@@ -93,7 +93,7 @@ class TranslateOptions(Options):
     document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
     glossary: Sequence[Sequence[str]] = ()  # terms: source and target
     memory: Sequence[Sequence[str]] = ()  # pairs that come back as given; see memory.py
-    lexicon: Sequence[Sequence[str]] = ()  # further entries: form, translation
+    lexicon: Sequence[Sequence[str]] = ()  # further entries: form, translation, perhaps direction
     back: bool = False  # outputs are translated back, too
     ordered: bool = False  # rows have the order of the model's inputs, and no header
     links: bool = False  # rows have the links of each output

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from attncli.data.lines import open_text
+from attncli.data.tables import LexiconRow, read_lexicon_table
+from attncli.training.settings.corpora import CorpusConfig
 from models.core.errors import ConfigurationError, InputError
+from models.text.lexicon import COMMON as TELLING
 from models.text.lexicon import (
-    CANDIDATES,
     LONGEST,
     MARKS,
     WORD,
     FoundForm,
     Lexicon,
     LexiconEntry,
+    form_of,
+    grouped,
+    is_form,
     pack,
     with_candidates,
 )
@@ -41,41 +45,60 @@ STEM = 4  # letters that the inflected forms of a word share, at least,
 ENDING = 3  # and of the longest ending
 
 
-def read_entries(path: Path) -> dict[str, tuple[str, ...]]:
-    """Return the candidates of each form of a table: form, tab, translation.
+def run_entries(
+    path: Path, corpora: Sequence[CorpusConfig]
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the candidates of each direction and form of a table, for the corpora of a run.
 
-    Further lines of a form are further candidates; those beyond CANDIDATES are left out. Raises
-    InputError for a line of another form, and for a table without entries.
+    A line without a direction is read from the first language of the corpora to the second one,
+    and turned for the other direction. corpora: none for a model without languages. Raises
+    InputError for directions that do not fit.
     """
-    found: dict[str, list[str]] = {}
-    with open_text(path) as lines:
-        for number, line in enumerate(lines, 1):
-            form, _, rest = (part.strip() for part in line.partition("\t"))
-            candidate = rest.partition("\t")[0].strip()
-            words = WORD.findall(form)
-            if not line.strip():
-                continue
-            if not words or not candidate or {*MARKS, "|"} & {*line}:
-                raise InputError(
-                    f"{path}, line {number} is no entry of a lexicon", "word, tab, translation"
-                )
-            if len(words) <= LONGEST and candidate not in found.setdefault(form, []):
-                found[form].append(candidate)
+    rows = read_lexicon_table(path)
+    if not corpora:
+        if any(row.direction for row in rows):
+            raise InputError(f"{path} names directions", "none for a model without languages")
+        return grouped(row._replace(direction=DIRECTION) for row in rows)
+    missing = next((row.form for row in rows if not row.direction), "")
+    if missing and len({frozenset(one.sides) for one in corpora}) > 1:
+        raise InputError(
+            f"{path}: the entry of '{missing}' names no direction",
+            "a third column such as en-de, because the corpora have several",
+        )
+    first, second = corpora[0].sides
+    plain = [row for row in rows if not row.direction]
+    rows += [row._replace(direction=f"{first}-{second}") for row in plain]
+    rows += [LexiconRow(form_of(each), form, f"{second}-{first}") for form, each, _ in plain]
+    ways = {"-".join(way) for one in corpora for way in one.directions}
+    found = grouped(row for row in rows if row.direction in ways and is_form(row.form))
     if not found:
-        raise InputError(f"{path} is empty", "a word, a tab and its translation on each line")
-    return {form: tuple(candidates[:CANDIDATES]) for form, candidates in found.items()}
+        raise InputError(f"{path} has no entry of {', '.join(sorted(ways))}", "one or more")
+    return found
 
 
-def packed_entries(entries: dict[str, tuple[str, ...]], sources: Iterable[str]) -> bytes:
-    """Return the lexicon of a run: entries with the counts of their forms in the sources."""
-    counts: Counter[str] = Counter()
-    for source in sources:
-        words = WORD.findall(source)
-        places = ((n, n + size) for size in range(1, LONGEST + 1) for n in range(len(words)))
-        forms = (" ".join(words[start:end]) for start, end in places if end <= len(words))
-        counts.update(form for form in forms if form in entries)
-    rows = ((form, counts[form].bit_length(), given) for form, given in entries.items())
-    return pack(((DIRECTION, LexiconEntry(*row)) for row in rows), RARE)
+def packed_entries(
+    entries: Mapping[tuple[str, str], tuple[str, ...]], sources: Mapping[str, Iterable[str]]
+) -> bytes:
+    """Return the lexicon of a run, with the counts of its forms in the sources of each direction.
+
+    Common words of several languages are entries, too, by which the language is recognised.
+    """
+    rows = list[tuple[str, LexiconEntry]]()
+    for direction, texts in sources.items():
+        own = {form: given for (way, form), given in entries.items() if way == direction}
+        common: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
+        for source in texts:
+            words = WORD.findall(source)
+            common.update(words if direction != DIRECTION else ())
+            places = ((n, n + size) for size in range(1, LONGEST + 1) for n in range(len(words)))
+            forms = (" ".join(words[start:end]) for start, end in places if end <= len(words))
+            counts.update(form for form in forms if form in own)
+        given = [LexiconEntry(form, counts[form].bit_length(), each) for form, each in own.items()]
+        tells = [(word, count.bit_length()) for word, count in common.items() if word not in own]
+        given += [LexiconEntry(word, bits, ()) for word, bits in tells if bits >= TELLING]
+        rows += [(direction, entry) for entry in given]
+    return pack(rows, RARE)
 
 
 def with_marks(tokenizer: Tokenizer) -> Tokenizer:
@@ -94,17 +117,27 @@ def with_marks(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def marked_pairs(
-    pairs: Iterable[tuple[str, str]], lexicon: Lexicon, held: Collection[str], seed: int
+    pairs: Iterable[tuple[str, str]],
+    lexicon: Lexicon,
+    held: Collection[str],
+    seed: int,
+    direction: str = DIRECTION,
+    turned: bool = False,
+    *,
+    alone: bool = False,
 ) -> Iterator[tuple[str, str]]:
     """Yield each pair and, if it has words of the lexicon, a second one with their candidates.
 
-    held: sources that have no second pair, because they are the dev set.
+    held: first sides that have no second pair, because they are the dev set. turned: True for pairs
+    whose second side is the source. alone: True leaves out the pairs without candidates.
     """
     rng = random.Random(seed)
-    for source, target in pairs:
-        yield source, target
-        if source not in held:
-            marked = with_rare_words(source, target, DIRECTION, lexicon, rng)
+    for pair in pairs:
+        source, target = pair[::-1] if turned else pair
+        if not alone:
+            yield source, target
+        if pair[0] not in held:
+            marked = with_rare_words(source, target, direction, lexicon, rng)
             if marked:
                 yield marked, target
 
@@ -114,10 +147,9 @@ def with_rare_words(
 ) -> str:
     """Return a source with the candidates of rare words, and of a few common ones; "" for none."""
     words, chosen = small(target), list[FoundForm]()
-    rare = {(one.start, one.end) for one in lexicon.found(source, direction)}
     for one in lexicon.found(source, direction, COMMON):
         fitting = tuple(each for each in one.candidates if stands_in(each, words))
-        is_rare = (one.start, one.end) in rare
+        is_rare = one.rarity < lexicon.most
         if rng.random() > ((1 if is_rare else OFTEN) if fitting else WRONG if is_rare else 0):
             continue
         candidates = one.candidates

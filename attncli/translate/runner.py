@@ -37,11 +37,12 @@ from models.core.errors import ConfigurationError
 from models.search.repeats import repetition
 from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
-from models.text.lexicon import LexiconEntry
+from models.text.lexicon import ALWAYS, LexiconEntry, grouped
 
 if TYPE_CHECKING:
     from attncli.align.pairs import Aligner
     from attncli.task.panels import AlignedPair
+    from models.core.types import Translation
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
     from models.search.alternatives import Alternative
@@ -93,10 +94,12 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             terms = tuple(Term(*term) for term in options.glossary)
             translator = translator.with_glossary(Glossary(terms))
         if options.lexicon:
-            entries = [
-                ("", LexiconEntry(form, 0, (candidate,))) for form, candidate in options.lexicon
-            ]
-            translator = translator.with_lexicon(entries)
+            translator = translator.with_lexicon(
+                [
+                    (direction, LexiconEntry(form, ALWAYS, candidates))
+                    for (direction, form), candidates in grouped(options.lexicon).items()
+                ]
+            )
         languages = None
         if recognises:
             # imported here because other translations then start faster
@@ -217,6 +220,8 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         record: JsonObject = {"source": result.line.text, "hypotheses": outputs}
         if self.model.read_mode.startswith("hard"):
             record["read"] = self.model.read_mode
+        if entries := [entry for part in result.parts for entry in self._entries(part)]:
+            record["entries"] = entries
         if self.options.back:
             record["back"] = result.back
         if result.memory:
@@ -228,6 +233,12 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         if result.checks:
             record["checks"] = [check._asdict() for check in result.checks]
         return record if result.translation else {**record, "error": result.note}
+
+    def _entries(self, part: Translation) -> list[JsonObject]:
+        """Return the entries of the lexicon that were read in a part of a line."""
+        text = part.source
+        read = self.model.read_with_entries(text, part.to, part.language)[1]
+        return [{"form": text[one.start : one.end], "candidates": one.candidates} for one in read]
 
     def heat_map(self, result: TranslatedLine) -> str:
         """Return the alignment of the best output of a line."""

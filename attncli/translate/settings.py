@@ -42,7 +42,7 @@ class TextData(DataConfig):
     lexicon: str = option(
         "",
         "a table of words and their translations, which the model reads in the place of words that "
-        "the training data hardly have; for pairs of one direction",
+        "the training data hardly have",
     )
     temperature: float = option(
         1.0,

@@ -104,11 +104,11 @@ class TextTraining(TrainingSource):
                 "data.links with several languages, examples that vary, or no pairs",
                 "pairs of one direction, each as it is",
             )
-        if data.lexicon and (data.corpora or data.links or not data.train):
+        if data.lexicon and (data.links or not data.files):
             raise ModelError(
-                "a lexicon with several languages, word links, or no pairs",
-                "pairs of one direction",
-                "give two files, or one TSV",
+                "a lexicon with word links, or no pairs",
+                "pairs",
+                "give two files, one TSV, or --corpus",
             )
         check_joint(tokenizer)
         kinds = {tokenizer.kind, tokenizer.target_kind or tokenizer.kind}
@@ -121,11 +121,12 @@ class TextTraining(TrainingSource):
     @classmethod
     def fingerprints(cls, data: DataConfig) -> dict[str, str]:
         """Return a hash of training and dev files, or of the corpora."""
+        lexicon = isinstance(data, TextData) and data.lexicon
+        own = {"lexicon": fingerprint([lexicon])} if lexicon else {}
         if not (isinstance(data, TextData) and data.corpora):
-            lexicon = isinstance(data, TextData) and data.lexicon
-            own = {"lexicon": fingerprint([lexicon])} if lexicon else {}
             return {**super().fingerprints(data), **own}
-        return {name: content_of(getattr(data, name)) for name in ("corpora", "dev_corpora")}
+        names = ("corpora", "dev_corpora")
+        return {name: content_of(getattr(data, name)) for name in names} | own
 
     @classmethod
     def demo_contents(cls, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:

@@ -34,6 +34,7 @@ from models.core.types import Translation
 from models.core.use_config import AlignConfig
 from models.engines.translator import Translator
 from models.text.languages import parse_direction
+from models.text.lexicon import UnitEntry
 from models.text.tokenizer import END
 from models.text.units import Units
 
@@ -52,6 +53,7 @@ class Alignment(NamedTuple):
     note: str = ""  # reason why there are no weights; empty if there are
     inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
     cells: Tensor | None = None  # (J, C): weight of each target unit on each cell of the image
+    entries: tuple[UnitEntry, ...] = ()  # of a lexicon, that the model read in the source
 
 
 def align(
@@ -194,7 +196,9 @@ def align_encoded(
         for n, sides, rows, score in zip(batch, cut, weights.cpu(), scores.tolist(), strict=True):
             source, target = sides
             own, null = smoothed(pooled(rows, source, target), config.jump)
-            aligned = Alignment(source.texts, target.texts, own, NO_LINKS, score, null)
+            aligned = Alignment(
+                source.texts, target.texts, own, NO_LINKS, score, null, entries=source.entries
+            )
             if translator.inputs:
                 cells = rows[:, padded.source.shape[1] :]  # (T, C)
                 aligned = by_input(aligned, translator.inputs, pairs[n], sides, cells)

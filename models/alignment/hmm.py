@@ -30,6 +30,7 @@ LIKELY = 1e-4  # probability of a pair of words, in either direction, that is st
 MODEL1 = 5  # iterations of Model 1
 HMM = 4  # iterations of the hidden Markov models
 LEAST = 0.3  # probability of a link in one direction
+AGREED = 0.1  # probability of a pair of words, in both directions, that translate each other
 
 ReportStage = Callable[[str, int, int], None]  # stage, done, total
 
@@ -179,6 +180,20 @@ def likely(posterior: Tensor) -> Tensor:
 def as_links(table: Tensor) -> Links:
     """Return the links of a table (I, J) of truth values."""
     return frozenset((i, j) for i, j in table.nonzero().tolist())
+
+
+def translations(tables: StatisticalTables) -> dict[str, list[str]]:
+    """Return the translations of source words on which both directions agree, surest first.
+
+    p(f | e) p(e | f)  orders them, and each of the two is at least AGREED.
+    """
+    ahead, back = tables.forward.lexicon, tables.reverse.lexicon
+    [numbers] = torch.nonzero((ahead >= AGREED) & (back >= AGREED), as_tuple=True)
+    rows = zip(*tables.pairs[:, numbers].tolist(), (ahead * back)[numbers].tolist(), strict=True)
+    found: dict[str, list[str]] = {}
+    for source, target, _ in sorted(rows, key=lambda row: (row[0], -row[2], row[1])):
+        found.setdefault(tables.source[source], []).append(tables.target[target])
+    return found
 
 
 def turned(tables: StatisticalTables) -> StatisticalTables:

@@ -18,6 +18,7 @@ from models.networks.decoder import Decoder, DecoderOutput, Wanted, shifted
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.losses import sequence_loss
 from models.search.batching import length_batches, pad_pairs
+from models.text.lexicon import FoundForm
 from models.text.normalise import (
     composed,
     with_apostrophes,
@@ -129,6 +130,7 @@ class Encoded(NamedTuple):
     target: list[int]
     source_text: str
     target_text: str
+    entries: tuple[FoundForm, ...] = ()  # of the source text, that the model reads
 
 
 def encode(translator: Translator, source: str, target: str) -> Encoded:
@@ -148,20 +150,17 @@ def encode(translator: Translator, source: str, target: str) -> Encoded:
     tokenizer = translator.tokenizer
     source = composed(with_single_spaces(source), translator.source_length)
     target = composed(with_single_spaces(target), lambda text: len(tokenizer.encode_target(text)))
-    source_ids = translator.encode(with_apostrophes(source, translator.prepare))
+    source_ids, entries = translator.read_with_entries(with_apostrophes(source, translator.prepare))
     written = dict.fromkeys([target, with_straight_apostrophes(target)])
     target_ids = min((tokenizer.encode_target(t, translator.to) for t in written), key=len)
-    return Encoded(source_ids, target_ids, source, target)
+    return Encoded(source_ids, target_ids, source, target, entries)
 
 
 def encoded_translation(translator: Translator, translation: Translation) -> Encoded:
     """Return the best output of a translation and its source, as the model read and wrote them."""
-    return Encoded(
-        translator.encode(translation.source, translation.to),
-        [*translation.hypotheses[0].ids, END],
-        translation.source,
-        translation.text,
-    )
+    source = translation.source
+    ids, entries = translator.read_with_entries(source, translation.to, translation.language)
+    return Encoded(ids, [*translation.hypotheses[0].ids, END], source, translation.text, entries)
 
 
 def batched(
@@ -186,7 +185,7 @@ def both_units(tokenizer: Tokenizer, pair: Encoded, config: AlignConfig) -> tupl
     """Return the units of a pair's source and of its target."""
     of = partial(units, kind=config.units, marks=config.marks)
     return (
-        of(tokenizer.source, pair.source, pair.source_text),
+        of(tokenizer.source, pair.source, pair.source_text, entries=pair.entries),
         of(tokenizer.target, pair.target, pair.target_text),
     )
 
@@ -225,7 +224,7 @@ def token_attention(translator: Translator, pairs: Iterable[tuple[str, str]]) ->
     weights = every_head(translator.model, as_batch(translator, encoded), 0).cpu()
     sides = translator.tokenizer.source, translator.tokenizer.target
     source, target = (
-        tuple(tuple(map(side.id_to_piece, map(int, pair[place]))) for pair in encoded)
+        tuple(tuple(map(side.id_to_piece, map(int, pair[:2][place]))) for pair in encoded)
         for place, side in enumerate(sides)
     )
     return TokenAttention(source, target, weights)

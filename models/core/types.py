@@ -197,6 +197,7 @@ class Translation(NamedTuple):
     hypotheses: tuple[Hypothesis, ...]
     to: str = ""  # target language, for a model of several languages
     confidence: Confidence | None = None  # of the best output, by a model with a calibration
+    language: str = ""  # of the source, if it is known
 
     @property
     def text(self) -> str:

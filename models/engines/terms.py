@@ -22,7 +22,7 @@ from models.search.batching import pad_pairs
 from models.search.hypotheses import Finished
 from models.text.languages import FoundTerm, Glossary
 from models.text.tokenizer import END
-from models.text.units import Units, decoded_spans, units
+from models.text.units import SourceText, Units, decoded_spans, source_text, units
 
 LEAST = 0.3  # attention of a word on a term from which on the word translates it
 ALONE = 0.7  # share of that in its attention on all words: a compound translates other words too
@@ -45,7 +45,7 @@ def with_terms(
 
     alignment: settings of the model. free: outputs of the search without terms, best first.
     """
-    terms = glossary.found(decoded_spans(model.tokenizer.source, source.ids)[0])
+    terms = glossary.found(source_of(model, source).text)
     if not terms or not forced or free[0].log_prob - forced[0].log_prob <= LOWER * len(terms):
         return forced
     texts = [put_in(model, alignment, source, one, terms) for one in free]
@@ -55,6 +55,11 @@ def with_terms(
     found = [rescored(model, source, text, config) for text in different]
     ids = {one.ids for one in found}
     return [*found, *(one for one in forced if one.ids not in ids)][: config.nbest]
+
+
+def source_of(model: TorchModel, source: EncodedText) -> SourceText:
+    """Return the text that a model reads, without the candidates of its lexicon."""
+    return source_text(model.tokenizer.source, source.ids, source.read, source.entries)
 
 
 def put_in(
@@ -76,7 +81,7 @@ def put_in(
     every = heads[0, 0].float()  # (H, T, S)
     weights = every[alignment.head - 1] if alignment.head else every.mean(0)
     weights = shifted(weights, alignment.shift).cpu()  # (T, S)
-    of_source = decoded_spans(tokenizer.source, source.ids)[1]
+    of_source = source_of(model, source).tokens
     words = torch.tensor([b > a for a, b in of_source])
     target = units(tokenizer.target, ids, kind="word", marks=False)
     text = decoded_spans(tokenizer.target, ids)[0]

@@ -45,7 +45,7 @@ from models.text.languages import (
     pivot,
     with_source,
 )
-from models.text.lexicon import OPEN, Lexicon, LexiconEntry
+from models.text.lexicon import OPEN, FoundForm, Lexicon, LexiconEntry, with_candidates
 from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 
 if TYPE_CHECKING:
@@ -61,8 +61,11 @@ class EncodedText(NamedTuple):
 
     text: str
     to: str  # target language of a multilingual model
-    ids: list[int]  # of `read`, end mark included; none for an empty text
+    ids: list[int]  # of `read` with its entries, end mark included; none for an empty text
     read: str  # what the model reads: the text, or its translation into a third language
+    language: str = ""  # of the text, if it is known
+    entries: tuple[FoundForm, ...] = ()  # of the lexicon, that are read in the places of forms
+    members: tuple[EncodedText, ...] = ()  # the text as each model of an ensemble reads it
     prefix: TargetPrefix = TargetPrefix()  # of its outputs
     looks: tuple[Look, ...] = ()  # places are characters of the text
     direction: str = ""  # such as de-en; "" if the model reads a translation
@@ -231,6 +234,28 @@ class TextTranslator(TrainedModel):
         """
         return self._ids(text, check_direction(self.tokenizer_config, to or self.to))
 
+    def read_with_entries(
+        self, text: str, to: str = "", language: str = ""
+    ) -> tuple[list[int], tuple[FoundForm, ...]]:
+        """Return the ids of a text with its entries of the lexicon, and these entries.
+
+        language: of the text; without it, that of `for_direction`, or the one that the lexicon
+        recognises. There are no entries if the text would be too long with them.
+        """
+        target = check_direction(self.tokenizer_config, to or self.to)
+        found = self.entries(text, target, language or self.source_language)
+        if found:
+            ids = self._ids(with_candidates(text, found), target)
+            if len(ids) <= self.max_source_length:
+                return ids, found
+        return self._ids(text, target), ()
+
+    def entries(self, text: str, to: str, language: str) -> tuple[FoundForm, ...]:
+        """Return the forms of a text whose candidates the model reads, in order."""
+        if self.lexicon is None or not text.strip():
+            return ()
+        return tuple(self.lexicon.found(text, self._direction(text, language, to)))
+
     def _ids(self, text: str, to: str) -> list[int]:
         """Return the ids of a text: language token, token of the form of address, text, END."""
         ids, language = self.tokenizer.encode(text, to), bool(to)
@@ -373,17 +398,17 @@ class TextTranslator(TrainedModel):
         sources = []
         for number, ((text, to), language) in enumerate(zip(texts, languages, strict=True), first):
             direction = self._direction(text, language, targets[to])
-            read = self.lexicon.read(text, direction) if self.lexicon else text
-            ids = self._ids(read, targets[to]) if text.strip() else []
-            if len(ids) > self.max_source_length:  # its candidates may be what is too much
-                read, ids = text, self._ids(text, targets[to])
+            ids, entries = self.read_with_entries(text, targets[to], language)
+            ids = ids if text.strip() else []
             if len(ids) > self.max_source_length:
                 raise InputError(
                     f"text {number} has {len(ids)} tokens",
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-            sources.append(EncodedText(text, targets[to], ids, read, direction=direction))
+            sources.append(
+                EncodedText(text, targets[to], ids, text, language, entries, direction=direction)
+            )
         return sources
 
     def _steered(
@@ -396,17 +421,13 @@ class TextTranslator(TrainedModel):
         found = []
         for source, one in zip(sources, steerings, strict=True):
             start = self.tokenizer.target_start(source.to) if one.prefix else ()
-            has_entries = OPEN in source.read
-            if one.looks and (self.inputs or (source.read != source.text and not has_entries)):
+            if one.looks and (self.inputs or source.read != source.text):
                 through = (
                     "several inputs" if self.inputs else "a direction through a third language"
                 )
                 raise InputError(f"a look with {through}", "a model that reads the text itself")
             prefix = TargetPrefix.of(one.prefix, self.tokenizer, start)
-            looks = one.looks
-            if has_entries:
-                looks = tuple(look.moved(source.text, source.read) for look in looks)
-            found.append(source._replace(prefix=prefix, looks=looks))
+            found.append(source._replace(prefix=prefix, looks=one.looks))
         return found
 
     def next_words(
@@ -473,7 +494,8 @@ class TextTranslator(TrainedModel):
             between_texts = [*zip(read, targets, strict=True)]
             again = self._encoded(between_texts, [language] * len(read), first=1)
             for n, each in zip(numbers, again, strict=True):
-                sources[n] = each._replace(text=sources[n].text, direction="")
+                text, language = sources[n].text, sources[n].language
+                sources[n] = each._replace(text=text, language=language, direction="")
         return sources
 
     def _translated(
@@ -512,4 +534,4 @@ class TextTranslator(TrainedModel):
         """Return the translation of a text, with its confidence if the model has a calibration."""
         best = hypotheses[0]
         found = confidence(self.calibration, source.text, best, source.direction, self.lexicon)
-        return Translation(source.text, hypotheses, source.to, found)
+        return Translation(source.text, hypotheses, source.to, found, source.language)

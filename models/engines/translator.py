@@ -28,9 +28,9 @@ from models.search.beam import search
 from models.search.constrained import constrained_search, with_phrases
 from models.search.hypotheses import Backend, CombinedStep, Finished
 from models.search.steering import SteeredBackend, TargetWords, with_looks
-from models.text.lexicon import Lexicon
+from models.text.lexicon import FoundForm, Lexicon, LexiconEntry
 from models.text.tokenizer import FIRST_OUTPUT, START
-from models.text.units import decoded_spans
+from models.text.units import source_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -206,7 +206,10 @@ class Translator(TorchModel, TorchSearch):
         looks = [each.looks for each in sources]
         if not any(looks):
             return memory
-        spans = [decoded_spans(self.tokenizer.source, each.ids)[1] for each in sources]
+        spans = [
+            source_text(self.tokenizer.source, each.ids, each.read, each.entries).tokens
+            for each in sources
+        ]
         return with_looks(memory, looks, spans)
 
     def _backend(self) -> Backend:
@@ -275,6 +278,12 @@ class EnsembleTranslator(TorchSearch):
         other.members = tuple(member.with_address(form) for member in self.members)
         return other
 
+    def with_lexicon(self, entries: Sequence[tuple[str, LexiconEntry]]) -> Self:
+        """Return this ensemble with further entries of every lexicon; see `TextTranslator`."""
+        other = copy.copy(self)
+        other.members = tuple(member.with_lexicon(entries) for member in self.members)
+        return other
+
     def in_torch(self) -> tuple[Translator, ...]:
         """Return the members."""
         return self.members
@@ -295,17 +304,25 @@ class EnsembleTranslator(TorchSearch):
     def _encoded(
         self, texts: Sequence[tuple[str, str]], languages: Sequence[str], *, first: int
     ) -> list[EncodedText]:
-        """Encode texts with the vocabulary of the first model; each model checks the lengths."""
-        return [member._encoded(texts, languages, first=first) for member in self.members][0]
+        """Encode texts for each model: with its vocabulary, and entries of its lexicon."""
+        every = (member._encoded(texts, languages, first=first) for member in self.members)
+        return [one[0]._replace(members=one) for one in zip(*every, strict=True)]
+
+    def read_with_entries(
+        self, text: str, to: str = "", language: str = ""
+    ) -> tuple[list[int], tuple[FoundForm, ...]]:
+        """Return the ids of the first model, and the entries that one of the models reads."""
+        every = [member.read_with_entries(text, to, language) for member in self.members]
+        return every[0][0], tuple(sorted({one for _, found in every for one in found}))
 
     def memory(self, sources: Sequence[EncodedText]) -> Memories:
-        """Return the memory of texts in each model, encoded with its source vocabulary."""
-        of_members = (
-            [each._replace(ids=member.encode(each.read, each.to)) for each in sources]
-            for member in self.members
+        """Return the memory of texts in each model."""
+        return Memories(
+            tuple(
+                member.memory([each.members[n]._replace(looks=each.looks) for each in sources])
+                for n, member in enumerate(self.members)
+            )
         )
-        pairs = zip(self.members, of_members, strict=True)
-        return Memories(tuple(member.memory(encoded) for member, encoded in pairs))
 
     def _backend(self) -> EnsembleBackend:
         return EnsembleBackend([member.model for member in self.members])

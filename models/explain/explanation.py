@@ -26,6 +26,7 @@ from models.explain.subject import (
     TextSubject,
     UnsupportedMethodError,
 )
+from models.text.lexicon import UnitEntry
 from models.text.tokenizer import Tokenizer
 from models.text.units import Units, units
 
@@ -152,6 +153,7 @@ class Explanation(NamedTuple):
     rows: tuple[Relevances, ...]  # of the methods that the model supports
     control: tuple[Measure, ...]  # of units in random order: the mean of several orders
     unsupported: dict[str, str]  # the other methods, and why
+    entries: tuple[UnitEntry, ...] = ()  # of a lexicon, that the model read in the source
 
     def correlation(self, one: Relevances, other: Relevances) -> float:
         """Return the mean rank correlation over the words; words without one are left out."""
@@ -190,7 +192,8 @@ def explain_pair(translator: Translator, pair: Encoded, options: ExplainOptions)
     subject = TextSubject(
         translator.model, pair.source, pair.target, owners(source), output.members
     )
-    return _explained(subject, source.texts, output.texts, options, faithfulness)
+    found = _explained(subject, source.texts, output.texts, options, faithfulness)
+    return found._replace(entries=source.entries)
 
 
 def explain_label(classifier: Classifier, text: str, options: ExplainOptions) -> Explanation:
@@ -313,7 +316,10 @@ def joined(parts: Sequence[Explanation]) -> Explanation:
     """Join the explanations of the parts of a text; no part depends on another."""
     if len(parts) == 1:
         return parts[0]
-    rows = []
+    rows, entries, start = [], list[UnitEntry](), 0
+    for part in parts:
+        entries += [one._replace(unit=one.unit + start) for one in part.entries]
+        start += len(part.source)
     for same in zip(*(part.rows for part in parts), strict=True):
         gaps = [row.gaps for row in same if row.gaps is not None]
         values = torch.block_diag(*(row.values for row in same))
@@ -326,6 +332,7 @@ def joined(parts: Sequence[Explanation]) -> Explanation:
         tuple(rows),
         _measures([part.control for part in parts]),
         parts[0].unsupported,
+        tuple(entries),
     )
 
 

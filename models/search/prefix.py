@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from models.core.errors import InputError
@@ -17,17 +16,6 @@ class Look(NamedTuple):
     places: tuple[Span, ...]  # first and one behind the last: characters of a text, or slots
     first: int = 0  # output word, counted from 1; 0: the first one behind the prefix
     last: int = 0  # output word; 0: the last one of the output
-
-    def moved(self, text: str, read: str) -> Look:
-        """Return this look at a text as a look at what is read of it, with entries of a lexicon."""
-        blocks = SequenceMatcher(None, text, read, autojunk=False).get_opcodes()
-        places = []
-        for start, end in self.places:
-            inside = [one for one in blocks if one[1] < end and one[2] > start]
-            (kind, a, _, b, _), (last, _, c, _, d) = inside[0], inside[-1]
-            first = b + start - a if kind == "equal" else b
-            places.append((first, d + end - c if last == "equal" else d))
-        return self._replace(places=tuple(places))
 
 
 class Steering(NamedTuple):

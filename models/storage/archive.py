@@ -119,6 +119,7 @@ class About(NamedTuple):
     sense: Mapping[str, str] = MappingProxyType({})  # by direction: lines of 100 with another sense
     knows: str = ""  # all that a model of few words knows, such as the digits zero to nine
     surprise: float = 0.0  # of speech: nats per token, above which it is none of these words
+    lexicon: str = ""  # licence of the lexicon, if it has another one than the weights
 
     @property
     def use(self) -> str:
@@ -147,7 +148,8 @@ def read_about(settings: Values) -> About:
     """Return the facts in a bundle's settings; languages default to those of its tokenizer."""
     given = settings.get("about", {})
     languages = given.get("languages") or settings["tokenizer"].get("languages") or ()
-    texts = {name: str(given.get(name, "")) for name in ("summary", "licence", "score", "knows")}
+    names = ("summary", "licence", "score", "knows", "lexicon")
+    texts = {name: str(given.get(name, "")) for name in names}
     listed = languages if isinstance(languages, (list, tuple)) else [languages]
     found = given.get("sense", {})
     sense = (

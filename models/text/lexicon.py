@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 import zlib
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -32,11 +33,13 @@ from models.core.errors import intact
 
 OPEN, OR, IS, CLOSE = "\ue040", "\ue041", "\ue042", "\ue043"  # tokens of the vocabulary
 MARKS = (OPEN, OR, IS, CLOSE)
+VISIBLE = str.maketrans(dict(zip(MARKS, "<|=>", strict=True)))
 BLOCK = 1 << 14  # characters
 MOST_BLOCK = 1 << 18  # bytes of a block
 CACHED = 256  # blocks in memory
 LONGEST = 5  # words of a form
 CANDIDATES = 3  # of an entry
+ALWAYS = -1  # rarity of an entry that is read wherever its form stands, as a user's
 COMMON = 8  # binary digits of a count from which a form tells its language
 NAME, EXPECTED = "the lexicon of the model", "the file that came with it"  # of messages
 PART = 4  # letters of a part of a compound, at least
@@ -62,6 +65,20 @@ class FoundForm(NamedTuple):
     end: int
     candidates: tuple[str, ...]
     exact: bool  # False for a compound, which the model reads, too
+    rarity: int = 0  # as of an entry
+
+
+class UnitEntry(NamedTuple):
+    """An entry that a model reads in the place of a form."""
+
+    unit: int  # of the source, in which the form begins
+    form: str
+    candidates: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The form with its candidates."""
+        return f"{self.form} = {'|'.join(self.candidates)}"
 
 
 def order(direction: str, form: str) -> tuple[str, str, str]:
@@ -104,6 +121,18 @@ class Lexicon:
             place += int(length)
         if self._starts != sorted(self._starts):
             raise ValueError("blocks that are not in order")
+
+    def sizes(self) -> dict[str, int]:
+        """Return the number of entries of each direction in the file, in order."""
+        counts: Counter[str] = Counter()
+        for number in range(len(self._places)):
+            lines = [line for line in self._read_block(number) if not line.endswith("\t")]
+            ways = [line.partition("\t")[0] for line in (*lines[:1], *lines[-1:])]
+            if len({*ways}) > 1:
+                counts.update(line.partition("\t")[0] for line in lines)
+            elif ways:
+                counts[ways[0]] += len(lines)
+        return dict(counts)
 
     def _read_block(self, number: int) -> list[str]:
         place, length = self._places[number]
@@ -169,7 +198,7 @@ class Lexicon:
         that the file names.
         """
         most = self.most if most is None else most
-        words = [*WORD.finditer(text)]
+        words = [] if {*MARKS} & {*text} else [*WORD.finditer(text)]
         found, number = list[FoundForm](), 0
         while number < len(words):
             one, used = self._at(text, words, number, direction, most)
@@ -190,8 +219,10 @@ class Lexicon:
             same = entries.get(form.lower(), ())
             # a form with another case is another word: a common "la" is no rare "La"
             exact = [each for each in same if each.form == form] or same
-            if exact and exact[0].candidates and max(each.rarity for each in exact) < most:
-                return FoundForm(start, end, exact[0].candidates, exact=True), used
+            rarity = max((each.rarity for each in exact), default=most)
+            rarity = ALWAYS if exact and exact[0].rarity == ALWAYS else rarity
+            if rarity < most and exact[0].candidates:
+                return FoundForm(start, end, exact[0].candidates, True, rarity), used
             if used == 1 and not same:
                 parts = self._compound(direction, form.lower())
                 return (FoundForm(start, end, (parts,), exact=False) if parts else None), 1
@@ -216,6 +247,29 @@ class Lexicon:
     def read(self, text: str, direction: str) -> str:
         """Return what the model reads of a text."""
         return with_candidates(text, self.found(text, direction))
+
+
+def form_of(text: str) -> str:
+    """Return the words of a text, from the first letter to the last one; "" if there are none."""
+    words = [*WORD.finditer(text)]
+    return text[words[0].start() : words[-1].end()] if words else ""
+
+
+def is_form(text: str) -> bool:
+    """Return True for what a lexicon can have as a form: at most LONGEST words."""
+    fits = len(WORD.findall(text)) <= LONGEST and not {*MARKS, "|", "\t"} & {*text}
+    return fits and bool(text) and form_of(text) == text
+
+
+def grouped(rows: Iterable[Sequence[str]]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the candidates of each direction and form of rows: form, candidate, direction.
+
+    The direction is "" for a row of two. Candidates beyond CANDIDATES are left out.
+    """
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for form, candidate, *direction in rows:
+        found.setdefault(("".join(direction), form), {})[candidate] = None
+    return {key: tuple(each)[:CANDIDATES] for key, each in found.items()}
 
 
 def _key(line: str) -> tuple[str, str]:

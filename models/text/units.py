@@ -16,6 +16,7 @@ from models.core.errors import unknown_name
 from models.core.settings import limits_of
 from models.core.types import Span
 from models.core.use_config import AlignConfig
+from models.text.lexicon import CLOSE, OPEN, VISIBLE, FoundForm, UnitEntry
 from models.text.tokenizer import SPACE
 
 if TYPE_CHECKING:
@@ -31,31 +32,85 @@ class Units(NamedTuple):
     texts: tuple[str, ...]  # of N units
     spans: tuple[Span, ...]  # of each unit, in characters
     shares: Tensor  # (P, N) of P tokens; a row sums to 1, or 0 (punctuation, control tokens)
+    entries: tuple[UnitEntry, ...] = ()  # that are read in the places of forms
+
+
+class SourceText(NamedTuple):
+    """The text of ids with the forms of entries in the places of their candidates."""
+
+    text: str
+    tokens: list[Span]  # of each id: characters of the text; all tokens of an entry have its form
+    forms: list[Span]  # of each entry
 
 
 def units(
-    processor: Any, ids: Sequence[int], text: str | None = None, *, kind: str = "word", marks: bool
+    processor: Any,
+    ids: Sequence[int],
+    text: str | None = None,
+    *,
+    kind: str = "word",
+    marks: bool,
+    entries: Sequence[FoundForm] = (),
 ) -> Units:
     """Return the units of a text, given the ids that SentencePiece encoded it as.
 
     text: as the user wrote it; the default is the text of the ids, which is also used if the
     lengths differ. kind: word, piece or char. marks: True if punctuation tokens count as part of
-    the word that they are attached to.
+    the word that they are attached to. entries: of the text, that are among the ids.
     """
 
     import torch
 
-    decoded, tokens = decoded_spans(processor, ids)
+    decoded, tokens, forms = source_text(processor, ids, text or "", entries)
     written = decoded if text is None or len(text) != len(decoded) else text
     if kind == "piece":
         real = [n for n, number in enumerate(ids) if not processor.is_control(number)]
-        texts = tuple(processor.id_to_piece(ids[n]) for n in real)
-        return Units(texts, tuple(tokens[n] for n in real), torch.eye(len(ids))[:, real])
-    spans = unit_spans(written, kind)
-    table = token_shares(tokens, spans)
+        texts = tuple(processor.id_to_piece(ids[n]).translate(VISIBLE) for n in real)
+        spans, table = [tokens[n] for n in real], torch.eye(len(ids))[:, real]
+    else:
+        spans = unit_spans(written, kind)
+        texts = tuple(written[a:b] for a, b in spans)
+        table = token_shares(tokens, spans)
     if not marks and kind == "word":
         table = without_marks(table, [written[max(0, a) : b] for a, b in tokens])
-    return Units(tuple(written[a:b] for a, b in spans), tuple(spans), table)
+    read = tuple(
+        UnitEntry(next(n for n, (_, end) in enumerate(spans) if end > a), decoded[a:b], each)
+        for (a, b), (_, _, each, *_) in zip(forms, entries, strict=True)
+    )
+    return Units(texts, tuple(spans), table, read)
+
+
+def source_text(
+    processor: Any, ids: Sequence[int], text: str, entries: Sequence[FoundForm]
+) -> SourceText:
+    """Return the text of ids, with the forms of its entries; see `decoded_spans`.
+
+    text: the text that has the entries.
+    """
+    decoded, spans = decoded_spans(processor, ids)
+    if not entries:
+        return SourceText(decoded, spans, [])
+    opened, closed = (
+        [n for n, number in enumerate(ids) if processor.id_to_piece(number) == mark]
+        for mark in (OPEN, CLOSE)
+    )
+    written, place, following = "", 0, 0  # text; end of the last entry: character and token
+    tokens, forms = list[Span](), list[Span]()
+    for entry, start, end in zip(entries, opened, closed, strict=True):
+        tokens += _shifted(spans[following:start], len(written) - place)
+        written += decoded[place : spans[start][0]]
+        written += " " if written and text[: entry.start].endswith(" ") else ""
+        forms.append((len(written), len(written) + entry.end - entry.start))
+        tokens += [forms[-1]] * (end + 1 - start)
+        written += text[entry.start : entry.end]
+        place, following = spans[end][1], end + 1
+    tokens += _shifted(spans[following:], len(written) - place)
+    return SourceText(written + decoded[place:], tokens, forms)
+
+
+def _shifted(spans: Sequence[Span], by: int) -> list[Span]:
+    """Return spans moved by a number of characters; those of control tokens stay."""
+    return [(start + by, end + by) if end > start else (0, 0) for start, end in spans]
 
 
 def unit_spans(text: str, kind: str) -> list[Span]:

@@ -138,3 +138,20 @@ def test_another_case_of_a_common_word_is_no_rare_word() -> None:
     lexicon = Lexicon(pack(rows, 5))
     assert lexicon.read("la", "de-en") == "la"
     assert shown(lexicon.read("da", "de-en")) == "< there>"
+
+
+@pytest.mark.parametrize("count", [0, 1, 50, 3000])
+def test_sizes_count_the_entries_with_candidates(count: int) -> None:
+    rng = random.Random(count)
+    rows = [
+        *drawn(count, rng),
+        *(row(f"q{n}", direction=rng.choice(("de-en", "it-en"))) for n in range(9)),
+    ]
+    expected = {
+        way: sum(bool(entry.candidates) for direction, entry in rows if direction == way)
+        for way in ("de-en", "fr-en", "it-en")
+    }
+    found = Lexicon(pack(rows, 5)).sizes()
+    assert {way: found.get(way, 0) for way in expected} == expected
+    assert [*found] == sorted(found)
+    assert Lexicon().sizes() == {}
