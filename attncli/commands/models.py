@@ -177,6 +177,8 @@ def _usage(entry: Entry) -> str:
         return "attn models add SOURCE"
     if entry.kind == "source":
         return "attn models lists the presets"
+    if entry.kind == "rerank":
+        return f"attn translate -s search.rerank={entry.name}"
     setting = SETTINGS.get(entry.kind, f"model.{entry.kind}")
     name = "resnet50" if entry.name == "torchvision" else entry.name
     return f"attn train --preset {EXAMPLES.get(entry.kind, RECURRENT)} -s {setting}={name}"

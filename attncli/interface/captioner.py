@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
 
 import numpy
 from PIL import Image
@@ -27,6 +27,7 @@ GivenFrame = str | tuple[float, float, float, float]  # a frame of an image
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
 
     from attncli.render.image_maps import AttentionMaps
 
@@ -64,29 +65,26 @@ class ImageCaption(RankedOutputs, Caption):
         return attention_maps("", self.image, self.attention)
 
 
+class CaptionSettings(TypedDict, total=False):
+    """Options of `Captioner.caption`."""
+
+    search: SearchConfig | None
+    attention: bool
+    prefix: str
+    look: GivenFrame | Sequence[GivenFrame]
+
+
 class Captioner(ImageModel):
     """A `models.engines.captioner.Captioner` that opens images; its results show themselves."""
 
     @overload  # type: ignore[override]
     def caption(  # type: ignore[overload-overlap]
-        self,
-        images: GivenImage,
-        *,
-        search: SearchConfig | None = ...,
-        attention: bool = ...,
-        prefix: str = ...,
-        look: GivenFrame | Sequence[GivenFrame] = ...,
+        self, images: GivenImage, **settings: Unpack[CaptionSettings]
     ) -> ImageCaption: ...
 
     @overload
     def caption(
-        self,
-        images: Iterable[GivenImage],
-        *,
-        search: SearchConfig | None = ...,
-        attention: bool = ...,
-        prefix: str = ...,
-        look: GivenFrame | Sequence[GivenFrame] = ...,
+        self, images: Iterable[GivenImage], **settings: Unpack[CaptionSettings]
     ) -> list[ImageCaption]: ...
 
     def caption(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
 
 from attncli.align.pairs import Aligner, drawn, every_head
 from attncli.data.corpus import PairLine
@@ -33,6 +33,9 @@ from models.engines.translator import Translator as TextModel
 from models.search.alternatives import Alternative
 from models.storage.settings import read_settings
 from models.text.languages import Glossary, Term
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # a dictionary, pairs, or a path
 GivenPairs: TypeAlias = Mapping[str, str] | Iterable[Sequence[str]] | str | Path | None
@@ -121,6 +124,20 @@ class AlignedText(DrawnPair, Alignment):
         return drawn(PairLine(1, " ".join(self.source), " ".join(self.target)), self)
 
 
+class TranslateSettings(TypedDict, total=False):
+    """Options of `Translator.translate`."""
+
+    to: str | list[str]
+    source: str | list[str]
+    search: SearchConfig | None
+    verbatim: bool
+    prefix: str | Sequence[str]
+    look: GivenLook | Sequence[GivenLook]
+    address: str
+    glossary: GivenPairs
+    memory: GivenPairs
+
+
 class Translator(TextModel):
     """A `models.engines.translator.Translator` whose results show themselves.
 
@@ -131,34 +148,12 @@ class Translator(TextModel):
 
     @overload  # type: ignore[override]
     def translate(  # type: ignore[overload-overlap]
-        self,
-        texts: str,
-        *,
-        to: str | list[str] = ...,
-        source: str | list[str] = ...,
-        search: SearchConfig | None = ...,
-        verbatim: bool = ...,
-        prefix: str | Sequence[str] = ...,
-        look: GivenLook | Sequence[GivenLook] = ...,
-        address: str = ...,
-        glossary: GivenPairs = ...,
-        memory: GivenPairs = ...,
+        self, texts: str, **settings: Unpack[TranslateSettings]
     ) -> TranslatedText: ...
 
     @overload
     def translate(
-        self,
-        texts: Iterable[str],
-        *,
-        to: str | list[str] = ...,
-        source: str | list[str] = ...,
-        search: SearchConfig | None = ...,
-        verbatim: bool = ...,
-        prefix: str | Sequence[str] = ...,
-        look: GivenLook | Sequence[GivenLook] = ...,
-        address: str = ...,
-        glossary: GivenPairs = ...,
-        memory: GivenPairs = ...,
+        self, texts: Iterable[str], **settings: Unpack[TranslateSettings]
     ) -> list[TranslatedText]: ...
 
     def translate(

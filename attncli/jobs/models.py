@@ -40,6 +40,7 @@ KINDS = {
     "image_encoder": "image encoders",
     "source": "kinds of input",
     "importer": "importers",
+    "rerank": "ways to rerank outputs",
 }
 
 

@@ -50,6 +50,12 @@ Threads = Annotated[
     typer.Option(min=0, max=MOST_THREADS, help="Processor threads (0: the default of torch)."),
 ]
 
+MemoryFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Pairs of which a line comes back as given; .tmx, or a line: source, tab, translation."
+    ),
+]
 To = Annotated[
     str, typer.Option(metavar="LANGUAGE", help="Multilingual model: target language, such as de.")
 ]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.scoring.caption_metrics import rouge_l, rouge_n
+from attncli.scoring.comet import Comet
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
 from models.core.errors import ModelError
@@ -36,6 +37,7 @@ class Scoring(NamedTuple):
     tokenize: str = "13a"  # tokenizer of BLEU and error rate; one of Tokenizer
     lowercase: bool = False
     confidence: bool = False
+    comet: Comet | None = None  # scores by its model, too
 
 
 class Bucket(NamedTuple):
@@ -88,10 +90,12 @@ def score(
         found = _resampled(systems, test_set, scoring)
     else:
         found = [_scored(system, test_set, scoring) for system in systems]
-    return [
-        (*scores, *_sequence_scores(system, test_set, scoring))
-        for system, scores in zip(systems, found, strict=True)
-    ]
+    sources, [references, *_] = test_set.sources, test_set.references
+    rows = []
+    for system, scores in zip(systems, found, strict=True):
+        more = scoring.comet.scores(sources, system.hypotheses, references) if scoring.comet else ()
+        rows.append((*scores, *_sequence_scores(system, test_set, scoring), *more))
+    return rows
 
 
 def sacrebleu_tokens(name: str) -> Tokenize:

@@ -51,12 +51,6 @@ LexiconFile = Annotated[
         "tab and a direction."
     ),
 ]
-MemoryFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Pairs of which a line comes back as given; .tmx, or a line: source, tab, translation."
-    ),
-]
 Address = Annotated[
     Literal["formal", "informal"] | None,
     typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
@@ -121,7 +115,7 @@ def translate(
     strict: Strict = False,
     glossary: GlossaryFile = None,
     lexicon: LexiconFile = None,
-    memory: MemoryFile = None,
+    memory: shared.MemoryFile = None,
     address: Address = None,
     back: Back = False,
     review: Review = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from json import dumps
 from pathlib import Path
 from typing import Annotated, get_args
@@ -11,6 +11,7 @@ from typing import Annotated, get_args
 import typer
 
 from attncli.data import corpus
+from attncli.data.memory import read_memory
 from attncli.data.streams import write_stdout
 from attncli.data.tables import row_pairs
 from attncli.faithful.checks import check
@@ -21,6 +22,7 @@ from attncli.options import shared
 from attncli.options.settings import SetOption
 from attncli.render.plots import Bar, Curve, bleu_by_length
 from attncli.render.rows import columns
+from attncli.scoring.comet import open_comet
 from attncli.scoring.score import BleuTokenizer, System
 from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
@@ -50,6 +52,11 @@ class ScoreSettings:
         choices=get_args(BleuTokenizer),
     )
     lowercase: bool = option(False, "ignore case")
+    comet: str = option(
+        "",
+        "also COMET: a model of Unbabel such as Unbabel/wmt22-comet-da, which is downloaded, or a "
+        "checkpoint; it is unpickled, so that its author must be trusted",
+    )
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,7 @@ class TranslationEvaluation(Evaluation):
     files: Files = None
     to: shared.To = ""
     source: shared.From = ""
+    memory: shared.MemoryFile = None
     confidence: Confidence = False
     checks: Checks = False
     by_length: ByLength = False
@@ -150,13 +158,17 @@ class TranslationEvaluation(Evaluation):
     def read(self, folders: Sequence[Path]) -> None:
         """Read sources and references; without a model, find out if there are sources."""
         settings, files = self.options, self.files or []
+        known = read_memory(self.memory, self.source, self.to) if self.memory else ()
+        self.options = replace(settings, memory=known)
         lengths = Path(settings.lengths.source) if settings.lengths.source else None
         if folders and lengths:
             raise ConfigurationError("lengths.source with a model, whose first file is the source")
         if self.step and not folders and not lengths:
             raise ConfigurationError("lengths of unknown sources", "-s lengths.source=FILE")
         scores = settings.scores
-        self.scoring = Scoring(scores.tokenize, scores.lowercase, self.confidence)
+        self.scoring = Scoring(
+            scores.tokenize, scores.lowercase, self.confidence, open_comet(scores.comet)
+        )
         metrics(self.scoring)  # report a missing tokenizer before any work
         if not folders and not lengths and len(files) > 1:
             lengths, files = _sides(files, self.hypotheses or [])
@@ -168,6 +180,8 @@ class TranslationEvaluation(Evaluation):
         else:
             self.test_set = read_references(files, lengths)
         count, references = len(self.test_set.references[0]), len(self.test_set.references)
+        if self.scoring.comet and not self.test_set.sources:
+            raise ConfigurationError("scores.comet without sources", "a source for each reference")
         self.counts = {"sentences": count, "references": references}
         self.head = f"{counted(count, 'sentence')}, {counted(references, 'reference')}"
         self.items = [Line(number, text) for number, text in enumerate(self.test_set.sources, 1)]
@@ -188,6 +202,8 @@ class TranslationEvaluation(Evaluation):
 
         A loop that a reference of its line has is not reported.
         """
+        if found := getattr(outputs.runner, "summary", ""):
+            console.say(f"{outputs.system.name}: {found}")
         report = OutputReport(references_by_output(self.test_set.references))
         list(report.messages(outputs.results))
         notes = [each.note for each in outputs.results if each.note]

@@ -91,6 +91,7 @@ TABLES: dict[str, dict[str, str]] = {
         "copynet": "models.networks.readers:CopyNet",
     },
     "read": {"soft": "models.attention.reads:Soft", "hard": "models.attention.reads:Hard"},
+    "rerank": {"mbr": "models.search.reranking:MinimumBayesRisk"},
     "image_encoder": {
         "mobilenet-edgetpu": "models.networks.edgetpu:MobileNetEdgeTpu",
         "small-cnn": "models.networks.image_encoder:SmallCnn",

@@ -113,7 +113,7 @@ class SavedSearchConfig:
 
     REMOVED: ClassVar[Mapping[str, object]] = {
         **{"nbest": 1, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 1},
-        **{"no_repeat": 0, "repetition_penalty": 1.0},
+        **{"no_repeat": 0, "repetition_penalty": 1.0, "rerank": ""},
     }
 
     method: str = option("beam", "beam, greedy or sample", choices=("beam", "greedy", "sample"))
@@ -173,6 +173,13 @@ class SearchConfig(SavedSearchConfig):
         "(Keskar et al. 2019); 1: none",
         above=0,
         at_most=100,
+    )
+    rerank: str = option(
+        "",
+        "order of the outputs, of which the search finds `beam`: mbr, the highest expected chrF "
+        "with the others first (empty: by score; of samples, as they are sampled)",
+        choices=("",),
+        registry="rerank",
     )
 
 

@@ -26,7 +26,7 @@ from models.search.alternatives import WORD_TOKENS, Continuation
 from models.search.batching import pad
 from models.search.beam import search
 from models.search.constrained import constrained_search, with_phrases
-from models.search.hypotheses import Backend, Finished
+from models.search.hypotheses import Backend, CombinedStep, Finished
 from models.search.steering import SteeredBackend, TargetWords, with_looks
 from models.text.lexicon import FoundForm, Lexicon, LexiconEntry
 from models.text.tokenizer import FIRST_OUTPUT, START
@@ -50,13 +50,6 @@ class Memories(NamedTuple):
         return self.parts[0].mask
 
 
-class EnsembleStep(NamedTuple):
-    """Result of one decoding step of all models."""
-
-    log_probs: Tensor  # (R, Y)
-    state: States
-
-
 class EnsembleBackend:
     """Several models as one backend of the search."""
 
@@ -69,12 +62,12 @@ class EnsembleBackend:
         prepared, states = zip(*(member.start(part) for member, part in pairs), strict=True)
         return prepared, states
 
-    def step(self, tokens: Tensor, state: States, prepared: States) -> EnsembleStep:
+    def step(self, tokens: Tensor, state: States, prepared: States) -> CombinedStep:
         """Return the mean of the probabilities after one more token per row, (R,)."""
         parts = zip(self.members, state, prepared, strict=True)
         steps = [member.step(tokens, own, memory) for member, own, memory in parts]
         mean = mean_log_probs([step.log_probs for step in steps])
-        return EnsembleStep(mean, tuple(step.state for step in steps))
+        return CombinedStep(mean, tuple(step.state for step in steps))
 
 
 def mean_log_probs(log_probs: Sequence[Tensor]) -> Tensor:

@@ -141,11 +141,18 @@ class WhisperTranscriber(SpeechModel):
     ) -> Iterator[Transcript | ModelError]:
         """Yield the transcript of each recording, or why there is none, in order.
 
-        Raises InputError for steering, which Whisper's own rules of outputs leave no place for.
+        Raises InputError for steering, which Whisper's own rules of outputs leave no place for, and
+        ConfigurationError for reranking.
         """
         if steering != PLAIN:
             raise InputError("a prefix or a look for Whisper", "a model that `attn train` made")
         other = self.with_search(search or self.search)
+        if other.search.rerank:
+            raise ConfigurationError(
+                f"search.rerank={other.search.rerank} for Whisper, which finds one output",
+                "a model that `attn train` made",
+                "leave it out",
+            )
         if other.search.top_p < 1:  # CTranslate2 has no such setting
             other.engine = self.in_torch()
         for name, open_recording in recordings:

@@ -50,8 +50,17 @@ def caption_limit(config: SearchConfig) -> int:
 
 
 def check_search(config: SearchConfig) -> None:
-    """Raise ConfigurationError for settings outside their limits, and for an n-best greedy list."""
+    """Raise ConfigurationError for settings outside their limits, and for a list that is too long.
+
+    Greedy search has one output, and reranking chooses among as many as the beam.
+    """
     check_limits(config, where="search")
+    found = 1 if config.method == "greedy" else config.beam
+    if config.rerank and found < max(config.nbest, 2):
+        raise ConfigurationError(
+            f"search.rerank={config.rerank} among {found}",
+            "beam search or sampling, and search.beam of 2 or more, at least search.nbest",
+        )
     if config.method == "greedy" and config.nbest > 1:
         raise ConfigurationError(
             f"search.nbest = {config.nbest} with greedy search", "1", "use beam search or sampling"
@@ -144,6 +153,13 @@ class Step(Protocol):
     @property
     def state(self) -> Any:
         """State of R rows; see `models.core.types.select`."""
+
+
+class CombinedStep(NamedTuple):
+    """Result of a decoding step of several models, or of a steered one."""
+
+    log_probs: Tensor  # (R, Y)
+    state: Any
 
 
 class Backend(Protocol):

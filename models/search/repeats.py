@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from models.core.registry import find
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.search.hypotheses import Step, check_search, length_penalty
@@ -109,6 +110,12 @@ def different_texts(
     numbers. depends_on_nbest: True if its first output depends on `config.nbest`.
     """
     check_search(config)
+    if config.rerank:
+        ranked = find("rerank", config.rerank)(config).ranked
+        lists = search(range(count), replace(config, nbest=config.beam))
+        merge = config.method == "beam"
+        pools = [merged(found, config) if merge else found for found in lists]
+        return [tuple(ranked(pool)[: config.nbest]) for pool in pools]
     if config.nbest == 1 or config.method != "beam":
         return [tuple(found) for found in search(range(count), config)]
     known = 1 if depends_on_nbest else config.beam

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from models.core.errors import InputError
 from models.core.types import Looks, Memory, Span, at_steps
-from models.search.hypotheses import Backend
+from models.search.hypotheses import Backend, CombinedStep
 from models.search.prefix import Look, TargetPrefix
 from models.text.tokenizer import END, SPACE, START, Tokenizer
 
@@ -124,13 +124,6 @@ class SteeredState(NamedTuple):
     open: Tensor  # (R,) characters of the open word that are written
 
 
-class SteeredStep(NamedTuple):
-    """Result of a step."""
-
-    log_probs: Tensor  # (R, Y), -inf for tokens that may not follow
-    state: SteeredState
-
-
 class PrefixPlace(NamedTuple):
     """Where R hypotheses are in their prefixes."""
 
@@ -184,8 +177,8 @@ class SteeredBackend:
         zeros = torch.zeros(len(self.prefixes), dtype=torch.long, device=device)
         return SteeredState(inner, zeros, zeros, zeros)
 
-    def step(self, tokens: Tensor, state: SteeredState, prepared: SteeredMemory) -> SteeredStep:
-        """Return the distribution of the next token, and the state; see Backend."""
+    def step(self, tokens: Tensor, state: SteeredState, prepared: SteeredMemory) -> CombinedStep:
+        """Return the distribution, -inf for tokens that may not follow, and the state."""
         state = self._after(tokens, state, prepared)
         place = self._place(state, prepared)
         may, numbers = place.may, prepared.looks.of_words(place.words, place.free)
@@ -201,7 +194,7 @@ class SteeredBackend:
             may = may & ~((unsure & moves)[:, None] & ~separates)
             may = may & ~((unsure & ~moves)[:, None] & self.vocabulary.begins)
         log_probs = log_probs.masked_fill(~may, -torch.inf)
-        return SteeredStep(log_probs, state._replace(inner=inner))
+        return CombinedStep(log_probs, state._replace(inner=inner))
 
     def _step(
         self, tokens: Tensor, state: SteeredState, prepared: SteeredMemory, numbers: Tensor

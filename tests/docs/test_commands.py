@@ -53,7 +53,7 @@ ADDED = (  # the first pattern that matches a line adds to it
     (r"^python ", "--help"),
 )
 CLUSTERS = ("ray",)  # packages that an example needs
-EXTRAS = {name: (name,) for name in CLUSTERS}
+EXTRAS = {name: (name,) for name in (*CLUSTERS, "comet")}
 COMMAND = re.compile(r"^(?:    |\$ )?(?:attn|python|pip|make) .*", re.M)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import unicodedata
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 import sacrebleu
@@ -239,3 +241,45 @@ def test_short_outputs_have_exact_match_and_error_rate_and_a_warning_about_bleu(
     assert "75.00" in table and "BLEU (which counts sequences of 4) means little" in said
     longer = write(tmp_path / "longer", ["a b c d", "e f g h", "i", "j k l m"])
     assert "BLEU" not in attn("evaluate", "--hypotheses", longer, longer).err
+
+
+@pytest.mark.usefixtures("upper")
+def test_a_line_of_the_memory_is_scored_as_it_comes_back(tmp_path: Path, attn: Attn) -> None:
+    test = write(tmp_path / "test.tsv", ["a 9 b\tneu 9", "c d\tC D"])
+    memory = write(tmp_path / "memory.tsv", ["a 7 b\tneu 7"])
+    assert evaluated(attn, "-m", "x", test)["x"]["scores"]["exact"]["score"] == 50
+    found = attn("evaluate", "-m", "x", "--memory", memory, "--json", test)
+    assert json.loads(found.out)["systems"][0]["scores"]["exact"]["score"] == 100
+    assert "x: 1 line from the translation memory" in found.err
+
+
+class Predicted(NamedTuple):
+    """What a model of COMET returns."""
+
+    system_score: float
+
+
+class Counting:
+    """A model of COMET whose score is the share of outputs that equal their references."""
+
+    def predict(self, rows: list[dict[str, str]], **options: object) -> Predicted:
+        assert [row["src"] for row in rows] == SOURCES
+        return Predicted(sum(row["mt"] == row["ref"] for row in rows) / len(rows))
+
+
+@pytest.mark.usefixtures("upper")
+def test_comet_scores_with_the_sources_if_it_is_installed(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch, attn: Attn
+) -> None:
+    asked = ("-s", "scores.comet=some/model")
+    monkeypatch.setitem(sys.modules, "comet", None)  # an import fails
+    missing = attn("evaluate", "-m", "x", *asked, *files, status=1).err
+    assert "unbabel-comet" in missing and "pip install -e '.[comet]'" in missing
+    package = SimpleNamespace(download_model=str, load_from_checkpoint=lambda path: Counting())
+    monkeypatch.setitem(sys.modules, "comet", package)
+    for confidence in ((), ("--confidence",)):
+        scores = evaluated(attn, "-m", "x", *asked, *confidence, *files)["x"]["scores"]
+        assert scores["COMET"]["score"] == pytest.approx(scores["exact"]["score"])
+        assert scores["COMET"]["signature"] == "model:some/model|nrefs:1"
+    refused = attn("evaluate", "--hypotheses", files[1], *asked, files[1], status=1).err
+    assert "scores.comet without sources" in refused
