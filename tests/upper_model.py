@@ -16,6 +16,7 @@ from models.core.settings import merged
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
 from models.engines.text_translator import TextTranslator
+from models.text.lexicon import FoundForm
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -51,6 +52,12 @@ class Upper(TextTranslator):
     def source_length(self, text: str) -> int:
         """Pieces and the end mark."""
         return sum(1 + len(word) // 10 for word in text.split()) + 1
+
+    def read_with_entries(
+        self, text: str, to: str = "", language: str = ""
+    ) -> tuple[list[int], tuple[FoundForm, ...]]:
+        """Return no entries, because this model has no lexicon."""
+        return [], ()
 
     def unknown_characters(self, text: str) -> str:
         """Return no characters."""

@@ -37,7 +37,7 @@ PLACES = ("device", "threads", "reverse_model")  # where results are computed; n
 NOT_IN_BULK = (  # parameters of commands, and tables of these names, that a job does not have
     *("text", "images", "files", "input", "output", "recursive", "column", "field", "sidecar"),
     *("align", "show", "picture", "hypotheses", "into", "strict", "channels"),
-    *("prefix_column", "score", "back", "address"),
+    *("prefix_column", "score", "back", "address", "review"),
 )
 
 

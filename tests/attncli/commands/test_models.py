@@ -90,7 +90,7 @@ def test_a_run_is_shown_with_data_score_and_card_before_the_settings_that_apply(
     [
         (kind, name)
         for kind in registry.TABLES
-        if kind not in ("family", "source", "image_encoder", "importer")
+        if kind not in ("family", "source", "image_encoder", "importer", "rerank")
         for name in registry.names(kind)
     ],
 )

@@ -43,7 +43,7 @@ def test_help_lists_every_command_and_ends_with_an_example() -> None:
     assert shown.rstrip().splitlines()[-1].strip().endswith("attn translate --to de")
 
 
-def test_help_takes_less_than_a_fifth_of_a_second() -> None:
+def test_help_takes_at_most_four_times_as_long_as_typer_alone() -> None:
     def seconds(*command: str) -> float:
         """Return the processor time of a command, which other programs change little."""
         start = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -51,7 +51,11 @@ def test_help_takes_less_than_a_fifth_of_a_second() -> None:
         end = resource.getrusage(resource.RUSAGE_CHILDREN)
         return end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
 
-    assert min(seconds("-m", "attncli", "--help") for _ in range(5)) < 0.2
+    pairs = [
+        (seconds("-m", "attncli", "--help"), seconds("-c", "import typer.main")) for _ in range(5)
+    ]
+    ours, typers = map(min, zip(*pairs, strict=True))
+    assert ours < 4 * typers
 
 
 @pytest.mark.parametrize("name", app.COMMANDS)

@@ -79,8 +79,8 @@ def test_no_text_produces_the_token(tokenizer: Tokenizer) -> None:
 
 def test_a_fixed_direction_equals_a_given_one(translator: Translator) -> None:
     fixed = translator.for_direction("fr", "en")
-    assert fixed.translate(TEXTS) == translator.translate(TEXTS, to="fr")
-    assert fixed.translate(TEXTS, to="de") == translator.translate(TEXTS, to="de")
+    assert fixed.translate(TEXTS) == translator.translate(TEXTS, to="fr", source="en")
+    assert fixed.translate(TEXTS, to="de") == translator.translate(TEXTS, to="de", source="en")
     assert translator.to == "" and fixed.to == "fr"
 
 
