@@ -4,8 +4,9 @@
 
 trains the embeddings of the two tokens of address alone, on the corpora that everyday.py wrote into
 WORK, and writes the model with the names that `text.address` looks for. In the corpora the tokens
-are characters. A mean of models weakens what their tokens say; this step brings it back, and the
-output for a source without a token stays as it is.
+are characters; MODEL has them, or the names. A mean of models, or further training, weakens what
+their tokens say; this step brings it back, and the output for a source without a token stays as it
+is.
 
 The pairs come from the other corpora. A source whose translation addresses somebody begins with the
 token of that form. A fifth of the pairs address nobody and have either token, so that it changes
@@ -31,11 +32,12 @@ from models.networks.bundle import Bundle
 from models.search.batching import pad, teacher_forcing_batch
 from models.storage.installed import find_model
 from models.text.own_vocabulary import USER_DEFINED
-from models.text.tokenizer import SPACE, Tokenizer
+from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 from models.text.vocabulary import CONTROL, added_pieces
 
 FORMAL, INFORMAL = "\ue100", "\ue101"  # in the corpora, in front of a source
 TOKENS = {SPACE + FORMAL: "<formal>", SPACE + INFORMAL: "<informal>"}  # names in the model
+MARKS = (FORMAL, INFORMAL)
 WORDS = {  # whose mean embedding is the first one of a token
     SPACE + FORMAL: ("Sie", "Ihnen", "vous", "votre", "usted"),
     SPACE + INFORMAL: ("du", "dich", "tu", "toi", "tú", "te"),
@@ -163,7 +165,7 @@ def tune(model: Bundle, work: Path, steps: int) -> None:
     ]
     rng.shuffle(triples)
     triples.sort(key=lambda one: len(one[2]) // 12)
-    ids = [tokenizer.source.piece_to_id(token) for token in TOKENS]
+    ids = token_ids(tokenizer)
     model.model.requires_grad_(False)
     table = model.model.output.weight.requires_grad_()
     learned = torch.nn.Parameter(table[ids].detach().clone())
@@ -173,7 +175,8 @@ def tune(model: Bundle, work: Path, steps: int) -> None:
         at = rng.randrange(max(1, len(triples) - BATCH))
         sources, targets = [], []
         for language, english, other in triples[at : at + BATCH]:
-            sources.append(tokenizer.encode(english, language))
+            first, *others = tokenizer.encode(english[2:], language)
+            sources.append([first, ids[MARKS.index(english[0])], *others])
             targets.append(tokenizer.encode_target(other))
         cpu = torch.device("cpu")
         batch = teacher_forcing_batch(*pad(sources, cpu), *pad(targets, cpu))
@@ -190,8 +193,20 @@ def tune(model: Bundle, work: Path, steps: int) -> None:
         model.model.output.bias[ids] = NEVER  # no output has a token of address
 
 
+def token_ids(tokenizer: Tokenizer) -> list[int]:
+    """Return the ids of the two tokens, of which a vocabulary has the names or the characters."""
+    find = tokenizer.source.piece_to_id
+    named = [find(name) for name in TOKENS.values()]
+    return named if UNKNOWN not in named else [find(token) for token in TOKENS]
+
+
 def named(learned: Tokenizer) -> Tokenizer:
-    """Return a vocabulary whose last tokens, those of address, are control tokens with names."""
+    """Return a vocabulary whose last tokens, those of address, are control tokens with names.
+
+    One that has the names stays as it is.
+    """
+    if UNKNOWN not in [learned.source.piece_to_id(name) for name in TOKENS.values()]:
+        return learned
     written = added_pieces(b"", [(token, 0.0, USER_DEFINED) for token in TOKENS])
     names = added_pieces(b"", [(name, 0.0, CONTROL) for name in TOKENS.values()])
     assert learned.models[0].endswith(written), "the last tokens are not those of address"

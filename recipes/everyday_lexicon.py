@@ -10,8 +10,10 @@ The program writes WORK/lexicon.bin, and for each direction WORK/SOURCE-TARGET.m
 comes from Ding, from the word lists of DIR, from FreeDict, or from `closed`: hours, days, months,
 units and abbreviations. Forms that only simplemma traces back to an entry have its candidates.
 
-Candidates are ranked by how often they stand in the other side of pairs that have the form, then by
-the order of the dictionaries.
+A form is one word, those of `closed` aside. Words that Model 1 aligns with a form are candidates,
+too; the FUNCTION commonest words are none. Candidates are ranked by the probability that the form
+is aligned with them, then by the order of the dictionaries. How rare a form is, is said by its own
+count or half of that of its lemma.
 
 In a marked pair, rare words have their candidates in their places. Most of them have one that
 stands in the target, and some have none, so that the model learns to choose and to doubt.
@@ -31,7 +33,9 @@ import everyday_frames
 from babel.dates import get_day_names, get_month_names
 from everyday_data import CODES, LANGUAGES, rows
 
-from attncli.translate.lexicon import small, stands_in, with_rare_words
+from attncli.translate.lexicon import ENDING, STEM, with_rare_words
+from models.alignment.hmm import JointHmm, turned
+from models.storage.statistical import StatisticalTables
 from models.text.lexicon import (
     CANDIDATES,
     COMMON,
@@ -46,7 +50,11 @@ KNOWN = ("sentences", "longer", "phrases", "frames", "address")  # corpora whose
 EVIDENCE = ("sentences", "longer", "phrases", "packages", "written")  # of candidates
 MOST_RARITY = 11  # binary digits of a count from which an entry is never read
 LATER = 8  # places by which the candidates of a lemma stand behind those of a form
-TESTED = 60  # pairs of a form that its candidates are looked for in
+FUNCTION = 100  # commonest words of a language, which are no candidates
+MOST_WORDS = 16  # of a side of a pair that is aligned
+ITERATIONS = 3  # of Model 1
+ALIGNED, BACK = 0.2, 0.05  # probabilities, ahead and back, of a candidate that no dictionary has
+LEAST_COUNT = 3  # of its form
 RARE = 7  # from which on a word is left to the weights, mostly
 MARKED = {  # corpora, and how many of their pairs are looked at
     **{"packages": 45_000, "written": 20_000, "phrases": 20_000, "sentences": 40_000},
@@ -57,6 +65,7 @@ OBJECTS = re.compile(
     r"\b(?:sb|sth|smb|so|jd|jdn|jdm|jds|etw|sb's|jds|one's)\.?(?:'s)?(?:/(?:sb|sth|jdn|jdm|etw)\.?)?"
 )
 Table = dict[str, dict[str, dict[str, int]]]  # direction, form, candidate: place in its source
+Odds = dict[str, dict[str, float]]  # small form, beginning of a word: p(word | form)
 
 
 def main() -> None:
@@ -67,9 +76,11 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     options = parser.parse_args()
     table = entries(options.data, options.dictionaries)
-    counts = {language: counted(options.work, language, table) for language in LANGUAGES}
-    with_forms(table)
-    lines = [*ranked(table, counts, evidence(options.work, table))]
+    counts = {language: counted(options.work, language) for language in LANGUAGES}
+    odds = dict[str, Odds]()
+    for language in CODES.values():
+        odds |= aligned(options.work, language, table, counts)
+    lines = [*ranked(table, counts, odds, with_forms(table))]
     packed = pack(lines, RARE)
     (options.work / "lexicon.bin").write_bytes(packed)
     print(f"lexicon.bin: {len(packed):,} bytes", Counter(direction for direction, _ in lines))
@@ -175,40 +186,42 @@ def freedict(path: Path) -> Iterator[tuple[str, str]]:
                         yield english.strip(), word
 
 
-def counted(work: Path, language: str, table: Table) -> Counter[str]:
-    """Return how often the known corpora have each word, and each form of several words."""
-    forms = (forms for direction, forms in table.items() if direction.startswith(language))
-    phrases = {form.lower() for each in forms for form in each if " " in form}
-    pairs = {" ".join(phrase.split(" ")[:2]) for phrase in phrases}
+def counted(work: Path, language: str) -> Counter[str]:
+    """Return how often the known corpora have each word."""
     counts: Counter[str] = Counter()
     for other in CODES.values() if language == "en" else (language,):
         for name in KNOWN:
             path = work / f"en-{other}.{name}.tsv"
             for row in rows(path) if path.exists() else ():
-                words = WORD.findall(row[0 if language == "en" else 1])
-                counts.update(words)
-                small_words = [word.lower() for word in words]
-                for start in range(len(words) - 1):
-                    if " ".join(small_words[start : start + 2]) in pairs:
-                        ends = range(start + 2, min(start + LONGEST, len(words)) + 1)
-                        found = (" ".join(small_words[start:end]) for end in ends)
-                        counts.update(one for one in found if one in phrases)
+                counts.update(WORD.findall(row[0 if language == "en" else 1]))
     return counts
 
 
-def with_forms(table: Table) -> None:
-    """Add the inflected forms of entries: those of simplemma's tables."""
+def with_forms(table: Table) -> dict[str, dict[str, str]]:
+    """Add the inflected forms of entries, and return the lemma of each form of a language.
+
+    Both are those of simplemma's tables.
+    """
     from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
 
+    known = dict[str, dict[str, str]]()
     for language in LANGUAGES:
-        lemmas = DefaultDictionaryFactory().get_dictionary(language)
+        read = DefaultDictionaryFactory().get_dictionary(language).items()
+        lemmas = {
+            form: lemma
+            for form, lemma in (
+                (t.decode() if isinstance(t, bytes) else t for t in pair) for pair in read
+            )
+            if WORD.fullmatch(form) and form != lemma
+        }
+        known[language] = lemmas
         for direction in [one for one in table if one.startswith(language)]:
             forms = table[direction]
             for form, lemma in lemmas.items():
-                form, lemma = (t.decode() if isinstance(t, bytes) else t for t in (form, lemma))
-                if lemma in forms and WORD.fullmatch(form) and form != lemma:
+                if lemma in forms:
                     of_lemma = {one: place + LATER for one, place in forms[lemma].items()}
                     forms[form] = of_lemma | forms.get(form, {})
+    return known
 
 
 def texts_of(work: Path, direction: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -222,59 +235,128 @@ def texts_of(work: Path, direction: str, names: Iterable[str]) -> Iterator[tuple
                 yield (row[0], row[1]) if source == "en" else (row[1], row[0])
 
 
-def evidence(work: Path, table: Table) -> dict[str, dict[str, Counter[str]]]:
-    """Return how often each candidate stands in the targets of sources with its form."""
-    votes: dict[str, dict[str, Counter[str]]] = {}
-    for direction, forms in table.items():
-        found: dict[str, Counter[str]] = defaultdict(Counter)
-        tested: Counter[str] = Counter()
-        for source, target in texts_of(work, direction, EVIDENCE):
-            words = small(target)
-            for word in {*WORD.findall(source)}:
-                form = word if word in forms else word.lower()
-                if len(forms.get(form, ())) > 1 and tested[form] < TESTED:
-                    tested[form] += 1
-                    found[form].update(c for c in forms[form] if stands_in(c, words))
-        votes[direction] = found
-    return votes
+def aligned(
+    work: Path, language: str, table: Table, counts: dict[str, Counter[str]]
+) -> dict[str, Odds]:
+    """Return the odds of both directions of a language, and add what they make likely to a table.
+
+    Source: Brown et al. 1993, Model 1.
+    """
+    pairs = {
+        (" ".join(ours).lower(), " ".join(theirs).lower())
+        for source, target in texts_of(work, f"en-{language}", EVIDENCE)
+        for ours, theirs in [(WORD.findall(source), WORD.findall(target))]
+        if 0 < len(ours) <= MOST_WORDS and 0 < len(theirs) <= MOST_WORDS
+    }
+    joint = JointHmm(sorted(pairs))
+    for done in range(ITERATIONS):
+        joint.iterate(done)
+    tables = joint.tables()
+    usual = {one: usual_case(counts[one]) for one in ("en", language)}
+    found = {}
+    for (source, target), given in (
+        (("en", language), tables),
+        ((language, "en"), turned(tables)),
+    ):
+        direction = f"{source}-{target}"
+        found[direction] = odds_of(given)
+        common = {*functions(counts[target])}
+        for form, candidate in likely(given):
+            form = usual[source].get(form, form)
+            candidate = usual[target].get(candidate, candidate)
+            if counts[source][form] >= LEAST_COUNT and candidate.lower() not in common:
+                add(table, direction, form, candidate, 2)
+    return found
+
+
+def usual_case(counts: Counter[str]) -> dict[str, str]:
+    """Return the form of each small word that is the commonest."""
+    return {word.lower(): word for word, _ in reversed(counts.most_common())}
+
+
+def functions(counts: Counter[str]) -> list[str]:
+    """Return the commonest words, in small letters."""
+    small: Counter[str] = Counter()
+    for word, count in counts.items():
+        small[word.lower()] += count
+    return [word for word, _ in small.most_common(FUNCTION)]
+
+
+def odds_of(tables: StatisticalTables) -> Odds:
+    """Return p(f | e), summed over words f with one beginning."""
+    found: Odds = defaultdict(lambda: defaultdict(float))
+    rows_of = (*tables.pairs.tolist(), tables.forward.lexicon.tolist())
+    for source, target, probability in zip(*rows_of, strict=True):
+        found[tables.source[source]][beginning(tables.target[target])] += probability
+    return found
+
+
+def likely(tables: StatisticalTables) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of words that are likely in both directions."""
+    ahead, back = tables.forward.lexicon, tables.reverse.lexicon
+    kept = (ahead >= ALIGNED) & (back >= BACK)
+    for source, target in tables.pairs[:, kept].mT.tolist():
+        yield tables.source[source], tables.target[target]
+
+
+def beginning(word: str) -> str:
+    """Return a word in small letters without an ending."""
+    return word[: max(STEM, len(word) - ENDING)].lower()
 
 
 def ranked(
     table: Table,
     counts: dict[str, Counter[str]],
-    votes: dict[str, dict[str, Counter[str]]],
+    odds: dict[str, Odds],
+    lemmas: dict[str, dict[str, str]],
 ) -> Iterator[tuple[str, LexiconEntry]]:
     """Yield the entries with their best candidates, and common forms without any.
 
-    Left out are common forms of several words, and forms that no corpus has and whose candidates
-    none has, too.
+    Left out are forms that no corpus has and whose candidates none has, too.
     """
     closed = {(direction, form): given for direction, form, given in closed_classes()}
     seen = {language: Counter(map(str.lower, known)) for language, known in counts.items()}
+    common = {language: {*functions(known)} for language, known in counts.items()}
+    of_lemmas = {language: lemma_counts(counts[language], lemmas[language]) for language in counts}
     for direction, forms in table.items():
         source, _, target = direction.partition("-")
         for form, candidates in forms.items():
-            rarity = count_of(form, counts[source]).bit_length()
-            several = " " in form
-            if (direction, form) in closed or rarity >= (RARE if several else MOST_RARITY):
+            lemma = lemmas[source].get(form, form)
+            count = max(counts[source][form], of_lemmas[source][lemma] // 2)
+            rarity = count.bit_length()
+            if (direction, form) in closed or " " in form or rarity >= MOST_RARITY:
                 continue
-            found = votes[direction].get(form, Counter())
-            best = sorted(candidates, key=lambda one: (-found[one], candidates[one]))
+            given = odds[direction].get(form.lower(), {})
+            best = sorted(
+                (one for one in candidates if one.lower() not in common[target]),
+                key=lambda one: (
+                    -round(probability(one, given, common[target]), 2),
+                    candidates[one],
+                ),
+            )
             known = [one for one in best if all(seen[target][w] for w in words_of(one))]
-            in_corpora = (seen[source][word] for word in words_of(form))
-            if known or (any(in_corpora) and not several):
+            if known or (best and seen[source][form.lower()]):
                 yield direction, LexiconEntry(form, rarity, tuple((known or best)[:CANDIDATES]))
         for form, count in counts[source].items():
             rarity = count.bit_length()
-            if rarity >= (MOST_RARITY if form in forms else COMMON) and " " not in form:
+            if rarity >= (MOST_RARITY if form in forms else COMMON):
                 yield direction, LexiconEntry(form, rarity, ())
-    for (direction, form), given in closed.items():
-        yield direction, LexiconEntry(form, 0, given)
+    for (direction, form), given_ in closed.items():
+        yield direction, LexiconEntry(form, 0, given_)
 
 
-def count_of(form: str, counts: Counter[str]) -> int:
-    """Return how often the corpora have a form; one of several words in any case."""
-    return counts[form.lower() if " " in form else form]
+def lemma_counts(counts: Counter[str], lemmas: dict[str, str]) -> Counter[str]:
+    """Return how often the corpora have the forms of each lemma."""
+    found: Counter[str] = Counter()
+    for form, count in counts.items():
+        found[lemmas.get(form, form)] += count
+    return found
+
+
+def probability(candidate: str, given: dict[str, float], common: set[str]) -> float:
+    """Return the mean probability of the words of a candidate, common ones aside."""
+    words = [word for word in words_of(candidate) if word not in common]
+    return sum(given.get(beginning(word), 0.0) for word in words) / max(len(words), 1)
 
 
 def words_of(text: str) -> list[str]:

@@ -45,6 +45,7 @@ NAME, EXPECTED = "the lexicon of the model", "the file that came with it"  # of 
 PART = 4  # letters of a part of a compound, at least
 JOINT = 2  # letters between two parts, at most
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+ENDS = re.compile(r"[^\w\s,;'’-]")  # between a word and one that may begin a sentence
 MAGIC = (
     b"attn lexicon 1\n"  # then one byte: binary digits of the count from which on a form is common
 )
@@ -213,25 +214,30 @@ class Lexicon:
         """Return the form that begins at a word, and how many words it has, at least 1."""
         start = words[number].start()
         entries = self.entries(direction, words[number][0].lower())
+        is_name = _is_name(text, words, number)
         for used in range(min(LONGEST, len(words) - number), 0, -1):
             end = words[number + used - 1].end()
             form = text[start:end]
             same = entries.get(form.lower(), ())
             # a form with another case is another word: a common "la" is no rare "La"
-            exact = [each for each in same if each.form == form] or same
+            exact = [each for each in same if each.form == form]
+            exact = exact or [each for each in same if each.rarity == ALWAYS or not is_name]
             rarity = max((each.rarity for each in exact), default=most)
             rarity = ALWAYS if exact and exact[0].rarity == ALWAYS else rarity
             if rarity < most and exact[0].candidates:
                 return FoundForm(start, end, exact[0].candidates, True, rarity), used
             if used == 1 and not same:
-                parts = self._compound(direction, form.lower())
+                parts = self._compound(direction, form.lower(), is_name)
                 return (FoundForm(start, end, (parts,), exact=False) if parts else None), 1
         return None, 1
 
-    def _compound(self, direction: str, word: str) -> str:
-        """Return the first candidates of the two longest parts of a word; "" if there are none."""
+    def _compound(self, direction: str, word: str, is_name: bool) -> str:
+        """Return the first candidates of the two longest parts of a word; "" if there are none.
+
+        is_name: True for a form whose last part must be written with a capital.
+        """
         for middle in range(PART, len(word) - PART + 1):
-            right = self._first(direction, word[middle:])
+            right = self._first(direction, word[middle:], is_name)
             for joint in range(JOINT + 1) if right else ():
                 end = middle - joint
                 left = self._first(direction, word[:end]) if end >= PART else ""
@@ -239,14 +245,32 @@ class Lexicon:
                     return f"{left} {right}"
         return ""
 
-    def _first(self, direction: str, word: str) -> str:
-        """Return the first candidate of a word; "" if it has none."""
+    def _first(self, direction: str, word: str, is_name: bool = False) -> str:
+        """Return the first candidate of a word; "" if it has none.
+
+        is_name: True for an entry that must have a capital.
+        """
         entries = self.entries(direction, word).get(word, ())
-        return next((each.candidates[0] for each in entries if each.candidates), "")
+        fitting = (each for each in entries if each.form[0].isupper() or not is_name)
+        return next((each.candidates[0] for each in fitting if each.candidates), "")
 
     def read(self, text: str, direction: str) -> str:
         """Return what the model reads of a text."""
         return with_candidates(text, self.found(text, direction))
+
+
+def _is_name(text: str, words: list[re.Match[str]], number: int) -> bool:
+    """Return True for a capitalised word inside a sentence half of whose words are small.
+
+    "Fisher" is no rare "fisher" there, unless an entry has the capital, too, as a German noun.
+    """
+    word = words[number][0]
+    if not number or not word[0].isupper() or word.isupper():
+        return False
+    if ENDS.search(text, words[number - 1].end(), words[number].start()):
+        return False
+    small = sum(one[0][0].islower() for one in words)
+    return small * 2 >= len(words)
 
 
 def form_of(text: str) -> str:

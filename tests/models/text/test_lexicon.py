@@ -37,6 +37,33 @@ def drawn(count: int, rng: random.Random) -> list[Row]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("I saw Fisher with a fisher.", "I saw Fisher with a< Fischer>."),
+        ("He left. Fisher came with a net.", "He left.< Fischer> came with a net."),
+        ("Fisher and others", "< Fischer> and others"),
+        ("FISHER WANTED", "< Fischer> WANTED"),
+        ("Old Fisher Wanted", "Old< Fischer> Wanted"),
+        ("I met Mr Fishermoon at noon.", "I met Mr Fishermoon at noon."),
+        ("I met a fishermoon at noon.", "I met a< fishermoon= Fischer Mond> at noon."),
+        ("we saw the Moon", "we saw the< Mond>"),
+    ],
+)
+def test_a_name_inside_a_sentence_is_no_small_word(text: str, read: str) -> None:
+    rows = [row("fisher", "Fischer"), row("moon", "Mond"), row("Moon", "Mond")]
+    lexicon = Lexicon(
+        added=rows[:1] if "moon" not in text.lower() else rows[: 2 + ("Moon" in text)]
+    )
+    lexicon.most = 5
+    assert shown(lexicon.read(text, "de-en")) == read
+
+
+def test_an_added_entry_is_read_in_any_case() -> None:
+    lexicon = Lexicon(added=[row("fisher", "Fischer", rarity=-1)])
+    assert shown(lexicon.read("I saw Fisher with a net.", "de-en")) == "I saw< Fischer> with a net."
+
+
 @pytest.mark.parametrize("count", [1, 2, 10, 1000, 20_000])
 def test_a_packed_lexicon_reads_as_its_entries_in_memory(count: int) -> None:
     rng = random.Random(count)
