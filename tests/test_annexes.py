@@ -29,7 +29,6 @@ ANNEXES = dict(line.split("\t") for line in TABLE.read_text("utf-8").splitlines(
 TABLE_OF_ROWS = "models.core.annexes"
 HELD = {  # annexes that are not loose yet, with what holds them
     "speech": "explain and serve name its runner, and a captioner is built with its encoders",
-    "documents": "the plan of a line is made of tags, and commands ask for formats by suffix",
 }
 
 

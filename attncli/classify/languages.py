@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attncli.classify.runner import UNKNOWN, ClassifyOptions, ClassifyRunner
-from attncli.documents.document import MARKUP
+from attncli.faithful.pieces import MARKUP
 from attncli.faithful.result import Line
 from attncli.terminal.messages import counted
 from models.core.errors import ConfigurationError

@@ -11,6 +11,7 @@ import codecs
 import io
 import itertools
 import os
+import re
 import select
 import stat
 import sys
@@ -40,6 +41,8 @@ CHUNK_LINES = 2000  # lines of one chunk, at most
 CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
 BINARY = (b"PK\x03\x04", b"%PDF-", b"\xd0\xcf\x11\xe0", b"{\\rtf")  # Office, PDF
 UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode text" begins so
+MAIL_FIELD = re.compile(r"([!-9;-~]+):\s|[ \t]+\S")  # or the rest of the field before it
+MAIL = "mail is not read: save its body as FILE.txt"
 NOT_UTF_8 = "not valid UTF-8"
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
 FIRST_OF_FILE = 125  # lines; each next chunk may have four times as many
@@ -126,6 +129,17 @@ def refuse_binary(head: bytes, name: str) -> None:
     if head.startswith(UTF_16_MARKS):
         hint = "convert it: iconv -f UTF-16 -t UTF-8"
         raise InputError(f"{name} in UTF-16", "UTF-8", hint)
+
+
+def is_mail(lines: Iterable[str]) -> bool:
+    """Return True if lines begin as a mail: with fields, From and Subject or MIME-Version too."""
+    names = set()
+    for line in itertools.takewhile(str.strip, lines):
+        field = MAIL_FIELD.match(line)
+        if not field:
+            return False
+        names.add((field[1] or "").lower())
+    return "from" in names and not names.isdisjoint(("subject", "mime-version"))
 
 
 def decode(line: bytes, number: int) -> Line:

@@ -34,6 +34,8 @@ def as_json_line(record: object) -> str:
     return SPECIAL.sub(lambda found: f"\\u{ord(found[0]):04x}", row)
 
 
+COMPRESSED = (".gz", ".xz", ".zst")
+TEXT = "text"  # lines; not a document format
 WESTERN = "windows-1252"
 MOST_ACCENTED = 0.3  # share of the letters; a text in another code page has more
 FOLDERS = "`attn bulk FOLDER OUT -- translate` reads folders of text; a document: -i FILE -o FILE"
@@ -54,6 +56,11 @@ def western(content: bytes) -> str | None:
 
 BLOCK = 1 << 16  # bytes of one read
 PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
+
+
+def uncompressed(path: Path) -> Path:
+    """Return a path without the suffix of its compression."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def is_compressed(head: bytes) -> bool:

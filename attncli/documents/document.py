@@ -1,28 +1,25 @@
-"""Documents: formats, texts and wrapping."""
+"""Documents: texts and wrapping."""
 
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import takewhile
 from operator import itemgetter
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from attncli.faithful.parse import branches
+from attncli.documents.formats import AS_LINES, FORMATS, PACKED
+from attncli.faithful.branches import branches
+from attncli.faithful.pieces import LINE_END, MARKUP
 from models.core.errors import InputError
 from models.core.limits import GIVE_TURN
 from models.core.types import Span
 
 # Line breaks of a translated segment, at spaces. Markup takes no room.
 
-MARKUP = re.compile(r"<[^<>]*>|\{[^{}\s]*\}")
 OPENING = re.compile(r"[\s\"'“”„‟«»‹›‘’‚(\[{¿¡]*")
 SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*\s*$")
 
@@ -231,7 +228,6 @@ def has_letters(text: str) -> bool:
     return any(map(str.isalpha, text))
 
 
-LINE_END = re.compile(r"\r\n|\n|\r")
 PARTS = re.compile(
     rf"({LINE_END.pattern}|(?<! )[ ]*\t[ ]*|(?<! )[ ]+\|[ ]+(?![^{{}}]{{0,200}}\}}\}}))"
 )  # between the texts of a string
@@ -282,130 +278,6 @@ def string_segment(
 
     joined = tuple(" ".join(map(str.strip, one)) if len(one) > 1 else one[0] for one in texts)
     return DocumentSegment(start, end, joined, write, key)
-
-
-ZIP = b"PK\x03\x04"  # the first bytes of an archive
-COMPRESSED = (".gz", ".xz", ".zst")
-TEXT = "text"  # lines; not a document format
-
-
-class FormatRow(NamedTuple):
-    """A document format."""
-
-    # "module:function" of this package, from (content, options) to the parts, or to a Document
-    read: str
-    suffixes: tuple[str, ...]
-    sign: str = ""  # regular expression of what every such file has; empty: not tested
-
-
-FORMATS = {
-    "srt": FormatRow("subtitles:read_srt", (".srt",), "-->"),
-    "vtt": FormatRow("subtitles:read_vtt", (".vtt",), "^WEBVTT"),
-    "ass": FormatRow("subtitles:read_ass", (".ass", ".ssa"), r"(?m)^(?:Dialogue:|\[Script Info\])"),
-    "markdown": FormatRow("markdown:read", (".md", ".markdown", ".mdx")),
-    "html": FormatRow("html_page:read", (".html", ".htm", ".xhtml")),
-    "csv": FormatRow("values:read_table", (".csv", ".tsv")),
-    "json": FormatRow("values:read_json", (".json",)),
-    "jsonl": FormatRow("values:read_json_lines", (".jsonl", ".ndjson")),
-    "arb": FormatRow("values:read_arb", (".arb",)),
-    "po": FormatRow("messages:read_po", (".po", ".pot"), r"(?m)^[ \t]*msgid\b"),
-    "yaml": FormatRow("values:read_yaml", (".yaml", ".yml")),
-    "properties": FormatRow("messages:read_properties", (".properties",)),
-    "strings": FormatRow("messages:read_strings", (".strings",), r"=\s*\""),
-    "xml": FormatRow("xml_texts:read", (".xml", ".xlf", ".xliff", ".ttml", ".dfxp")),
-}
-PACKED = {  # archives of several files; `read` takes bytes. `sign`: of the name of one of them
-    "docx": FormatRow("office:read_word", (".docx", ".docm"), "word/document.xml"),
-    "pptx": FormatRow("office:read_slides", (".pptx", ".pptm"), "ppt/presentation.xml"),
-    "xlsx": FormatRow("office:read_sheets", (".xlsx", ".xlsm"), "xl/workbook.xml"),
-    "odt": FormatRow("packed:read_open_document", (".odt", ".odp", ".ods"), "vnd.oasis"),
-    "epub": FormatRow("packed:read_book", (".epub",), "epub+zip"),
-}
-HEADS = {b"<?xml": "xml", b"<!doctype html": "html", b"<html": "html", b"webvtt": "vtt"}
-PROGRAMS = """
-tmx rst tex ftl xcstrings ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx
-json5 css scss c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
-"""
-MAIL_FIELD = re.compile(r"([!-9;-~]+):\s|[ \t]+\S")  # or the rest of the field before it
-AS_LINES = "-s input.format=text translates its lines"
-LINES = re.compile(r"\.(?:txt|text|[a-z]{2}(?:[-_]\w+)?)")  # suffixes of files of lines
-# formats that cannot be read: their lines are not text, or are mostly markup; and what helps
-UNREAD = {
-    ".pdf": "`pdftotext FILE.pdf` writes its text",
-    **dict.fromkeys((".doc", ".rtf"), "save it as .docx"),
-    ".ppt": "save it as .pptx",
-    ".xls": "save it as .xlsx",
-    **dict.fromkeys((".eml", ".msg"), "mail is not read: save its body as FILE.txt"),
-    **{f".{suffix}": AS_LINES for suffix in PROGRAMS.split()},
-}
-
-
-def uncompressed(path: Path) -> Path:
-    """Return a path without the suffix of its compression."""
-    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-
-
-def format_of(path: Path | None) -> str:
-    """Return the format of a file by its name; "text" for other names."""
-    suffix = uncompressed(path).suffix.lower() if path else ""
-    return next((key for key, row in (FORMATS | PACKED).items() if suffix in row.suffixes), TEXT)
-
-
-def format_inside(path: Path, content: bytes) -> str:
-    """Return the format of a content whose name does not tell it; "text" if it is none."""
-    head = content[:100].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    if path.suffix.lower() == ".txt":
-        return TEXT
-    if content.startswith(ZIP):
-        places = {content.find(row.sign.encode()): name for name, row in PACKED.items()}
-        return min((one for one in places.items() if one[0] > 0), default=(0, TEXT))[1]
-    if head[:1] in (b"{", b"["):
-        with suppress(ValueError, RecursionError):
-            json.loads(content)
-            return "json"
-    return next((name for sign, name in HEADS.items() if head.startswith(sign)), TEXT)
-
-
-def is_document(path: Path) -> bool:
-    """Return True if the name of a file is that of a document, also of one that cannot be read."""
-    return format_of(path) != TEXT or bool(hint(path))
-
-
-def hint(path: Path) -> str:
-    """Return what helps with a document that cannot be read; "" for other files."""
-    return UNREAD.get(uncompressed(path).suffix.lower(), "")
-
-
-def check_lines(path: Path) -> None:
-    """Raise InputError for a file whose name tells a format that is not read, such as notes.adoc.
-
-    Lines are in a file without a suffix, in .txt, and in one named by a language, as in dev.en.
-    """
-    suffix = uncompressed(path).suffix
-    if suffix and not LINES.fullmatch(suffix.lower()):
-        raise InputError(f"cannot read {path}: the format {suffix} is not known", hint=AS_LINES)
-
-
-def is_mail(lines: Iterable[str]) -> bool:
-    """Return True if lines begin as a mail: with fields, From and Subject or MIME-Version too."""
-    names = set()
-    for line in takewhile(str.strip, lines):
-        field = MAIL_FIELD.match(line)
-        if not field:
-            return False
-        names.add((field[1] or "").lower())
-    return "from" in names and not names.isdisjoint(("subject", "mime-version"))
-
-
-def named_delimiter(path: Path | None) -> str:
-    """Return the delimiter of a table that the name of a file tells; "" if it tells none."""
-    is_tsv = path is not None and ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]]
-    return "\t" if is_tsv else ""
-
-
-def suffixes() -> list[str]:
-    """Return the ends of file names of all formats, and of plain text."""
-    return [end for row in (FORMATS | PACKED).values() for end in row.suffixes] + [".txt"]
 
 
 def read_document(content: str | bytes, name: str, options: DocumentOptions) -> Document:

@@ -9,7 +9,6 @@ from operator import or_
 from typing import NamedTuple
 
 from attncli.documents.document import (
-    LINE_END,
     DocumentOptions,
     DocumentPart,
     DocumentSegment,
@@ -26,6 +25,7 @@ from attncli.documents.inline import (
     inline_segment,
     pieces_between,
 )
+from attncli.faithful.pieces import LINE_END
 
 SPEAKER = re.compile(r"\s*[-–—]\s?(?=\S)")  # one of several people who speak
 BRACKETS = ("[]", "()", "♪♪")  # around a sound, a remark or a song

@@ -12,7 +12,6 @@ from lxml import etree
 
 from attncli.documents import html_page
 from attncli.documents.document import (
-    LINE_END,
     TRANSLATED,
     Document,
     DocumentOptions,
@@ -35,6 +34,7 @@ from attncli.documents.inline import (
     text_piece,
 )
 from attncli.documents.subtitles import TextLine, cue_segments, divided
+from attncli.faithful.pieces import LINE_END
 from models.core.errors import InputError
 from models.core.types import Span
 

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from attncli.faithful.branches import branches
 from attncli.faithful.number_words import numbers_in_words
 from attncli.faithful.numbers import HALF_DAYS, digits_of, on_24_hours, roman_numerals
-from attncli.faithful.parse import branches, count, scan
+from attncli.faithful.pieces import scanned, tag_counts
 from attncli.faithful.protect import FIRST, MARK, SOFT, Part, is_sign, protect, restore
 from attncli.faithful.spans import UNSPACED, has_word
 from models.search.repeats import repetition
@@ -57,8 +58,9 @@ class Check(NamedTuple):
 
 def check(source: str, output: str) -> tuple[Check, ...]:
     """Return the checks that a translation of a text fails; both texts may have tags."""
-    wanted, found = count(source), count(output)
-    source, output = ("".join(one.text or " " for one in scan(text)) for text in (source, output))
+    segments = scanned(source), scanned(output)
+    wanted, found = map(tag_counts, segments)
+    source, output = ("".join(one.text or " " for one in side) for side in segments)
     difference = _told(wanted - found, found - wanted)
     checks = [Check("tags", difference)] if difference else []
     parts = protect(source).parts

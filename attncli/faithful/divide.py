@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.faithful.parse import branches
+from attncli.faithful.branches import branches
 from attncli.faithful.protect import MARK
 from attncli.faithful.spans import has_word, words
 from models.core.limits import SPLIT_MARKS

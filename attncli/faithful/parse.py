@@ -1,4 +1,4 @@
-"""Lines with tags, and messages with branches.
+"""Lines with tags.
 
 A tag is an element tag, a comment, or an entity that stands for a space. All else is text, as are a
 lone ``<`` ("3 < 4") and an entity for a visible character, which is read as that character.
@@ -12,15 +12,15 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from html.entities import html5
-from itertools import accumulate, groupby, pairwise
-from typing import Literal, NamedTuple
+from itertools import accumulate, groupby
 
+from attncli.faithful.pieces import Kind, Segment, TaggedLine, tag_counts
 from attncli.faithful.protect import FIRST, MARK, Part, protect
 from attncli.faithful.spans import has_word
-
-Kind = Literal["text", "open", "close", "void", "placeholder"]
+from models.core.limits import LINE_TAGS
 
 NAME = r"(?:[A-Za-z][\w:.-]*|\d+)"
+ELEMENT = re.compile(rf"</?({NAME})")
 COMMENT = r"<!--(?:(?!<!--|-->).)*-->|<[!?][A-Za-z][^<>]*>"
 TAG = re.compile(
     rf"""(?P<tag>{COMMENT}|</?{NAME}(?:[\s=](?:[^"'<>]|"[^"]*"|'[^']*')*)?/?>)|(?P<opaque><%.*?%>)"""
@@ -34,35 +34,6 @@ VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wb
 BLOCK = re.compile("p|div|li|ul|ol|dl|dt|dd|tr|td|th|table|h[1-6]|blockquote|pre|option|hr")
 OPAQUE = re.compile("code|kbd|samp|var|script|style|sup|sub|rt|rp")
 NOT_TRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
-
-
-class Segment(NamedTuple):
-    """Part of a line: text, or one tag; of a tag that was taken out of the text, its place."""
-
-    kind: Kind  # of the tags of a `TaggedLine`, "open" and "close" are in pairs, rightly nested
-    raw: str  # as in the line
-    text: str = ""  # of text: with its entities decoded
-    at: int = 0  # index in the text of the character that followed a tag
-    before: bool = True  # True if a space, or nothing, was before it
-    after: bool = True  # True if a space, or nothing, was after it
-
-    @property
-    def name(self) -> str:
-        """Name of an element tag in lower case; empty for others."""
-        found = re.match(rf"</?({NAME})", self.raw)
-        return found[1].lower() if found else ""
-
-    @property
-    def block(self) -> bool:
-        """True for the tag of a block, such as a list item: no sentence continues after it."""
-        return bool(BLOCK.fullmatch(self.name))
-
-    @property
-    def breaking(self) -> bool:
-        """True for a tag that separates words: a line break, a block, a space entity."""
-        if self.raw[0] == "&":
-            return _decoded(self.raw).isspace()
-        return self.name == "br" or self.block
 
 
 def scan(line: str) -> Iterator[Segment]:
@@ -91,12 +62,16 @@ def _segment(found: re.Match[str]) -> Segment:
     if found["entity"]:
         text = _decoded(raw)
         visible = any(unicodedata.category(c)[0] not in "CZ" for c in text)
-        return Segment("text", raw, text) if visible else Segment("void", raw)
+        tag = Segment("void", raw, breaking=text.isspace())
+        return Segment("text", raw, text) if visible else tag
     if found["opaque"] or OPAQUE_TAG.fullmatch(raw):
         return Segment("placeholder", raw)
-    tag = Segment("close" if raw[1] == "/" else "open", raw)
-    is_void = raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(tag.name)
-    return tag._replace(kind="void") if is_void else tag
+    named = ELEMENT.match(raw)
+    name = named[1].lower() if named else ""
+    is_void = raw[1] in "!?" or raw.endswith("/>") or VOID.fullmatch(name)
+    is_block = bool(BLOCK.fullmatch(name))
+    kind: Kind = "void" if is_void else "close" if raw[1] == "/" else "open"
+    return Segment(kind, raw, name=name, block=is_block, breaking=is_block or name == "br")
 
 
 def _decoded(entity: str) -> str:
@@ -105,37 +80,13 @@ def _decoded(entity: str) -> str:
 
 
 def count(line: str) -> Counter[str]:
-    """Return how often each tag occurs."""
-    return Counter(part.raw for part in scan(line) if part.kind != "text")
+    """Return how often each tag of a line occurs."""
+    return tag_counts(scan(line))
 
 
-class TaggedLine(NamedTuple):
-    """A line, its text without tags, and its tags in order."""
-
-    line: str
-    text: str
-    tags: tuple[Segment, ...]
-    escaped: bool  # True if characters of the text were written as entities
-    parts: tuple[Part, ...] = ()  # protected ones, which have marks in the text
-
-    @property
-    def blocks(self) -> list[str]:
-        """Return the text split where a paragraph, a list item or another block begins or ends."""
-        inner = {tag.at for tag in self.tags if tag.block} - {0, len(self.text)}
-        if not inner:
-            return [self.text]
-        cuts = [0, *sorted(inner), len(self.text)]
-        blocks = (self.text[start:end].strip() for start, end in pairwise(cuts))
-        return [block for block in blocks if block]
-
-    def changed(self, change: Callable[[str], str]) -> TaggedLine:
-        """Return the line with each span of text between tags changed; tags keep their places."""
-        text, at = "", {0: 0}  # at: old position of a tag to its new one
-        for start, end in pairwise(sorted({0, len(self.text), *(tag.at for tag in self.tags)})):
-            text += change(self.text[start:end])
-            at[end] = len(text)
-        tags = tuple(tag._replace(at=at[tag.at]) for tag in self.tags)
-        return self._replace(text=text, tags=tags)
+def has_too_many(line: str) -> bool:
+    """Return True if a line has more than LINE_TAGS tags."""
+    return len(TAG.findall(line)) > LINE_TAGS
 
 
 def parse(
@@ -253,62 +204,3 @@ def _taken_out(segments: list[Segment]) -> tuple[str, tuple[Segment, ...]]:
 
 def _is_space(character: str) -> bool:
     return not character or character.isspace()
-
-
-HEAD = re.compile(
-    r"\{\s*[\w-]+\s*,\s*(?:plural|select|selectordinal|(choice))\s*,(?:\s*offset:\d+)?"
-    r"|(\{\{[A-Z]+:[^|{}\n]*(?=\|))"  # of MediaWiki
-)
-BRANCH = re.compile(r"\s*(?:=\d+|[\w-]+)\s*\{")
-LIMIT = re.compile(r"\|?\s*-?[\d.∞]+\s*[#<≤]")  # of a branch of a choice, which ends at | or }
-WIKI_LIMIT = re.compile(r"\|(?:\d+=)?")
-END, WIKI_END = re.compile(r"\s*\}"), re.compile(r"\}\}")
-BRACE = re.compile(r"[{}|](?![^\[\]]{0,200}\]\])")  # outside of [[links|of wikis]]
-MOST = 16  # branches of a text; several messages in it multiply them
-DEEPEST = 16  # messages inside each other
-
-
-def branches(text: str) -> list[str]:
-    """Return the texts of a message, with its syntax between them, before and after.
-
-    Each branch of an ICU message, of a choice of Java, or of a plural of MediaWiki is a text,
-    together with what is around it: "You have {n, plural, one {# file} other {# files}}." has "You
-    have # file." and "You have # files.". Texts and syntax alternate; the first and the last text
-    are empty. Empty for other texts, and for a message with errors or too many branches.
-    Source: Unicode Technical Standard 35, part 9 (MessageFormat).
-    """
-    found = _divided(text) if "{" in text and HEAD.search(text) else []
-    return found if len(found) // 2 - 1 <= MOST else []
-
-
-def _divided(text: str, level: int = 0) -> list[str]:
-    head = HEAD.search(text)
-    if not head:
-        return [text]
-    if level > DEEPEST:
-        return []
-    before, at = text[: head.start()], head.end()
-    is_choice, spans = bool(head[1] or head[2]), []
-    limit = WIKI_LIMIT if head[2] else LIMIT if is_choice else BRANCH
-    while branch := limit.match(text, at):
-        end, depth = branch.end(), 1
-        while depth and (brace := BRACE.search(text, end)):
-            end = brace.end()
-            if brace[0] == "|":
-                depth -= is_choice and depth == 1
-            else:
-                depth += 1 if brace[0] == "{" else -1
-        end = end - 1 if not depth else len(text)  # before the sign that closes the branch
-        spans.append((at, branch.end(), end))
-        at = end if is_choice else end + 1
-    last = (WIKI_END if head[2] else END).match(text, at)
-    if not spans or not last or len(spans) > MOST:
-        return []
-    found, syntax = [""], head[0]
-    for start, inner, end in spans:
-        each = _divided(before + text[inner:end] + text[last.end() :], level + 1)
-        if not each or len(found) + len(each) > 4 * MOST:
-            return []
-        found += [syntax + text[start:inner], *each]
-        syntax = "" if is_choice else "}"
-    return [*found, syntax + last[0], ""]

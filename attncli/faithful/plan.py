@@ -26,11 +26,12 @@ from attncli.faithful.divide import (
     too_long,
 )
 from attncli.faithful.fit import Fitting, concatenated, fitted, joined, with_signs
-from attncli.faithful.parse import TAG, TaggedLine, parse
+from attncli.faithful.pieces import TaggedLine
 from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_amounts
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.spans import has_word
 from attncli.faithful.stand_ins import Edit, StandIns, marked, readable
+from models.core.annexes import need_part
 from models.core.limits import LINE_TAGS
 from models.core.types import EMPTY, Hypothesis, Translation
 from models.core.use_config import VERBATIM, PrepareConfig
@@ -197,11 +198,12 @@ class Plan:
     def _of_tagged(self) -> Plan:
         """Return the plan of a line whose tags are projected."""
         line, form = self.line.text, self.form
-        if len(TAG.findall(line)) > LINE_TAGS:
+        tags = need_part("tags", "reader", "a line with tags")
+        if tags.has_too_many(line):
             return self._refused(f"line {self.line.number} has more than {LINE_TAGS:,} tags")
         unknown = (lambda text: "") if self.options.verbatim else self._unknown_signs
         languages = (self.language, self.model.to)
-        tagged = parse(line, unknown, languages, dollars=self.line.dollars)
+        tagged: TaggedLine = tags.parse(line, unknown, languages, dollars=self.line.dollars)
         if not tagged.tags and not self.options.verbatim and not tagged.escaped:
             return self._of_text()
         if not has_word(tagged.text):

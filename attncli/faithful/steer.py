@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from attncli.faithful.divide import sentences
 from attncli.faithful.look import look_of, range_of
+from attncli.faithful.pieces import LINE_END
 from attncli.faithful.result import Line, TranslatedLine
 from models.core.errors import InputError, ModelError
 from models.core.types import Hypothesis, Span
@@ -19,7 +20,6 @@ from models.text.normalise import STOPS, sentence_case
 if TYPE_CHECKING:
     from attncli.faithful.plan import Plan
 
-LINE_END = re.compile(r"\r\n|\n|\r")
 KNOWN = 12  # words of a line that a message lists
 
 

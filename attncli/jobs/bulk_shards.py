@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 from attncli.data.lines import byte_lines, decode
 from attncli.data.named_files import FileRange, NamedFile, named_images
-from attncli.data.streams import as_json_line, decompressed, open_input
+from attncli.data.streams import as_json_line, decompressed, open_input, uncompressed
 from attncli.data.tables import as_rows
-from attncli.documents.document import is_document, uncompressed
 from attncli.faithful.result import Line
 from attncli.jobs.bulk_job import BulkJob, results_of
 from attncli.task.runner import AnyRunner, JsonObject
 from attncli.task.table import find_runner
 from attncli.terminal.messages import one_cell
+from models.core.annexes import find_part
 from models.core.errors import InputError, NotFoundError
 
 
@@ -122,6 +122,7 @@ def _files(given: Path, *, several: bool) -> Iterator[tuple[Path, Path]]:
 
 def _check(sources: Sequence[BulkSource], out: Path, documents: str) -> None:
     """Refuse two files of one output, links out of OUT, and documents if a command is for these."""
+    formats = find_part("document", "formats") if documents else None
     seen: dict[Path, BulkSource] = {}
     for source in sources:
         other = seen.setdefault(source.out, source)
@@ -137,7 +138,7 @@ def _check(sources: Sequence[BulkSource], out: Path, documents: str) -> None:
                 f"a folder inside {out}",
                 "remove the link",
             )
-        if documents and is_document(source.paths[0]):
+        if formats and formats.is_document(source.paths[0]):
             raise InputError(
                 f"{source.name} is a document, and attn bulk reads lines",
                 "text, or JSON lines with --field",

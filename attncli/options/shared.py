@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import typer
 
-from attncli.documents.document import AS_LINES, COMPRESSED, FORMATS, hint
+from attncli.data.streams import COMPRESSED
+from models.core.annexes import find_part
 from models.core.config import BATCH_IMAGES, MAX_BATCH_TOKENS
 from models.core.errors import ModelError, NotFoundError
 from models.core.settings import option
@@ -191,18 +192,17 @@ def _process(
     return param.callback(ctx, param, found) if param.callback else found
 
 
-SUFFIXES = (".txt", *COMPRESSED, *(suffix for row in FORMATS.values() for suffix in row.suffixes))
-
-
 def check_texts(texts: Sequence[str], command: str = "translate") -> None:
     """Raise ModelError if texts for a command are names of files, or the only one looks like it."""
+    formats = find_part("document", "formats")
     mistyped = len(texts) == 1 and re.fullmatch(r"[^\s:]{1,255}", texts[0])
-    if mistyped and Path(texts[0]).suffix.lower() in SUFFIXES and not _is_file(texts[0]):
+    ends = (".txt", *COMPRESSED, *(formats.TEXT_SUFFIXES if formats else ()))
+    if mistyped and Path(texts[0]).suffix.lower() in ends and not _is_file(texts[0]):
         raise NotFoundError(f"no file {texts[0]}", f"text to {command}, or a file with -i")
     if texts and all(map(_is_file, texts)):
         reading = f"read the file with -i {texts[0]}"
-        if command == "translate" and (advice := hint(Path(texts[0]))):
-            reading = advice.replace(AS_LINES, f"-i {texts[0]} {AS_LINES}")
+        if command == "translate" and formats:
+            reading = formats.reading(texts[0]) or reading
         raise ModelError(
             f"{texts[0]}: the name of a file, where text is expected",
             f"text to {command}",

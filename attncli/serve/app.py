@@ -18,10 +18,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from attncli.serve import documents, information, labels, media, translate
+from attncli.serve import information, labels, media, translate
 from attncli.serve.requests import SECONDS, RequestError, error_answer
 from attncli.serve.service import Service
 from attncli.terminal import console
+from models.core.annexes import entries, find_part
 
 PAGE = files("attncli.serve").joinpath("page")
 POLICY = (  # a browser loads nothing from elsewhere, even if a text of the page were wrong
@@ -48,8 +49,6 @@ ENDPOINTS = (
     ("/translate", translate.translate, POST),
     ("/languages", information.languages, GET),
     ("/detect", labels.detect, POST),
-    ("/translate_file", documents.translate_file, POST),
-    ("/download_file/{token}/{name}", documents.download_file, GET),
     ("/frontend/settings", information.frontend_settings, GET),
     ("/health", information.health, GET),
     ("/caption", media.caption, POST),
@@ -60,6 +59,11 @@ ENDPOINTS = (
     ("/models", information.models, GET),
     ("/metrics", information.metrics, GET),
     ("/v1/audio/transcriptions", media.transcriptions, POST),
+    *(
+        (path, find_part("endpoint", endpoint), [method])
+        for endpoint in entries("endpoint")  # of annexes
+        for method, path in [endpoint.split()]
+    ),
 )
 PAGES = {"/": "index.html", "/docs": "api.html"}
 

@@ -10,7 +10,7 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -19,19 +19,16 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from attncli.documents.document import (
+from attncli.data.streams import TEXT
+from attncli.documents.document import Document, DocumentOptions, read_document
+from attncli.documents.formats import (
     PACKED,
-    TEXT,
-    Document,
-    DocumentOptions,
     check_lines,
     format_inside,
     format_of,
     hint,
     named_delimiter,
-    read_document,
 )
-from attncli.faithful.checks import NAMES
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.serve.catalogue import TRANSLATE, ServedDirection
 from attncli.serve.labels import AUTO, recognised
@@ -39,9 +36,9 @@ from attncli.serve.models import Job
 from attncli.serve.options import DOCUMENT_TIMES
 from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
+from attncli.serve.translate import doubts
 from attncli.task.runner import JsonObject
 from attncli.translate import documents as jobs
-from attncli.translate.doubts import reason
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
 
@@ -208,31 +205,6 @@ def _html(nbest: int, document: Document, found: list[TranslatedLine]) -> JsonOb
     ranked = (jobs.translated(document, _of_rank(found, rank)) for rank in range(nbest))
     best, *others = dict.fromkeys(ranked)
     return {"translatedText": best, "alternatives": others, **doubts(found)}
-
-
-def doubts(outcomes: Sequence[TranslatedLine]) -> JsonObject:
-    """Return the notes about the lines of a text, failed checks, confidence and doubtful words."""
-    known = [round(one.confidence.value, 4) for one in outcomes if one.confidence]
-    return {
-        "notes": list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome))),
-        "checks": [check._asdict() for outcome in outcomes for check in outcome.checks],
-        "confidence": min(known, default=None),
-        "doubtful": [word for one in outcomes for part in one.doubts for word in part.words],
-    }
-
-
-def _notes(outcome: TranslatedLine) -> Iterator[str]:
-    """Yield what the model could not do with a line."""
-    if outcome.foreign:
-        yield "The model knows none of the letters."
-    if outcome.lost:
-        yield f"The output lacks {' '.join(outcome.lost)}, which the model does not know."
-    if outcome.translation and outcome.translation.hypotheses[0].truncated:
-        yield "The output was cut at its length limit."
-    if outcome.confidence and (why := reason(outcome)):
-        yield f"Perhaps another sense ({outcome.confidence.value:.0%} certain): {why}."
-    for check in outcome.checks:
-        yield f"The output has {NAMES[check.name]}: {check.found}."
 
 
 def _copies(upload: Upload) -> list[TranslatedLine]:

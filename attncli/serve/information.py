@@ -8,12 +8,12 @@ from typing import get_args
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from attncli.documents.document import suffixes
 from attncli.serve.catalogue import CAPTION, OfferedModel, name_of
 from attncli.serve.labels import IDENTIFIER
 from attncli.serve.service import service_of
 from attncli.task.runner import JsonObject
 from attncli.version import __version__
+from models.core.annexes import find_part
 from models.core.config import ReadMode
 from models.core.errors import NotFoundError
 from models.storage.archive import read_card
@@ -47,18 +47,19 @@ async def frontend_settings(request: Request) -> Response:
     pair = min(pairs, key=lambda pair: (pair[0] != "en", *pair), default=("", ""))
     source, target = ({"code": code, "name": name_of(code)} for code in pair)
     options = service.options
+    formats = find_part("document", "formats")
     return JSONResponse(
         {
             "apiKeys": service.keys.required,
             "charLimit": options.max_text,
             "bodyLimit": options.max_body << 20,
-            "filesTranslation": True,
+            "filesTranslation": formats is not None,
             "frontendTimeout": 500,
             "keyRequired": service.keys.required,
             "language": {"source": source, "target": target},
             "detects": IDENTIFIER in service.catalogue.models(),
             "suggestions": False,
-            "supportedFilesFormat": suffixes(),
+            "supportedFilesFormat": formats.suffixes() if formats else [],
             "version": __version__,
         }
     )

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from attncli.classify.languages import judged
 from attncli.classify.runner import UNKNOWN
 from attncli.data.lines import ClassifiedLine
-from attncli.documents.document import MARKUP
+from attncli.faithful.pieces import MARKUP
 from attncli.serve.catalogue import CLASSIFY
 from attncli.serve.models import Job
 from attncli.serve.requests import RequestError, invalid

@@ -6,29 +6,31 @@ POST /align: which words of a text and of its translation belong together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from attncli.documents.document import LINE_END
+from attncli.faithful.checks import NAMES
+from attncli.faithful.pieces import LINE_END
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.faithful.steer import divided_steering
 from attncli.render.alignment import entries_of
-from attncli.serve.documents import doubts, translated_html
 from attncli.serve.labels import AUTO, Detected, recognised
 from attncli.serve.models import Job
 from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.task.panels import AlignedPair
 from attncli.task.runner import JsonObject
+from attncli.translate.doubts import reason
+from models.core.annexes import entries, find_part
 
 MOST_ALTERNATIVES = 20
 WORDS_SHOWN, MOST_WORDS = 8, 20  # of /alternatives
 # characters of a line times those of its translation, of all lines; with every head, HEADS times
 MOST_WEIGHTS, HEADS = 16_000_000, 8
-FORMATS = ("text", "html")
+FORMATS = ("text", *entries("service text"))
 WORDS = ("align.units=word",)  # also of a model that saves other units
 
 EMPTY: JsonObject = {"alternatives": [], "alignments": [], "notes": [], "checks": [], "memory": ""}
@@ -51,7 +53,8 @@ async def translate(request: Request) -> Response:
         direction = call.service.catalogue.direction(language, target, model)
         numbers = [n for n, one in enumerate(languages) if one.language == language]
         own = job.in_direction(direction.languages)
-        translated = translated_html if own.options.document else _translated
+        html = find_part("service text", "html")
+        translated = html if own.options.document else _translated
         if given.values.get("prefix") or given.looks():
             translated = _steered
         results = await translated(call, direction.model, own, [texts[n] for n in numbers])
@@ -219,6 +222,31 @@ def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int)
         **doubts(outcomes),
         "memory": min((one.memory for one in outcomes if one.line.text.strip()), default=""),
     }
+
+
+def doubts(outcomes: Sequence[TranslatedLine]) -> JsonObject:
+    """Return the notes about the lines of a text, failed checks, confidence and doubtful words."""
+    known = [round(one.confidence.value, 4) for one in outcomes if one.confidence]
+    return {
+        "notes": list(dict.fromkeys(note for outcome in outcomes for note in _notes(outcome))),
+        "checks": [check._asdict() for outcome in outcomes for check in outcome.checks],
+        "confidence": min(known, default=None),
+        "doubtful": [word for one in outcomes for part in one.doubts for word in part.words],
+    }
+
+
+def _notes(outcome: TranslatedLine) -> Iterator[str]:
+    """Yield what the model could not do with a line."""
+    if outcome.foreign:
+        yield "The model knows none of the letters."
+    if outcome.lost:
+        yield f"The output lacks {' '.join(outcome.lost)}, which the model does not know."
+    if outcome.translation and outcome.translation.hypotheses[0].truncated:
+        yield "The output was cut at its length limit."
+    if outcome.confidence and (why := reason(outcome)):
+        yield f"Perhaps another sense ({outcome.confidence.value:.0%} certain): {why}."
+    for check in outcome.checks:
+        yield f"The output has {NAMES[check.name]}: {check.found}."
 
 
 def output(outcome: TranslatedLine, rank: int = 0) -> str:

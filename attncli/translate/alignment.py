@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from attncli.faithful.place import project_tags
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import TranslatedLine
 from attncli.faithful.spans import TokenWeights, WordWeights, is_mark, word_weights, words
 from attncli.faithful.stand_ins import shifted
+from models.core.annexes import need_part
 from models.core.types import EMPTY, Translation
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def _carried(plan: Plan, result: TranslatedLine, found: Iterator[TokenWeights]) 
     tagged, translation = plan.tagged, result.translation
     if not result.parts:
         return Translation(translation.source, (EMPTY._replace(text=tagged.line),))
+    write_tags = need_part("tags", "writer", "a line with tags").project_tags
     source_words = words(tagged.text)
     hypotheses = []
     for rank, whole in enumerate(translation.hypotheses):
@@ -89,7 +90,7 @@ def _carried(plan: Plan, result: TranslatedLine, found: Iterator[TokenWeights]) 
         placed = _placed(plan, result, rank, weights)
         of_words = word_weights(placed, source_words, words(whole.text))
         of_words = _with_marks(of_words, tagged.text, whole.text)
-        hypotheses.append(whole._replace(text=project_tags(tagged, whole.text, of_words)))
+        hypotheses.append(whole._replace(text=write_tags(tagged, whole.text, of_words)))
     return Translation(translation.source, tuple(hypotheses))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attncli.documents.document import LINE_END
+from attncli.faithful.pieces import LINE_END
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.steer import begun, divided_steering, steered

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
 import typer
 
-from attncli.data.lines import input_chunks
+from attncli.data.lines import MAIL, input_chunks, is_mail
 from attncli.data.memory import read_memory
 from attncli.data.streams import check_output, open_output
 from attncli.data.tables import read_glossary, read_lexicon_table
-from attncli.documents.document import UNREAD, is_mail
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.settings import SetOption
 from attncli.terminal import console
-from attncli.translate import documents, scores
+from attncli.translate import scores
 from attncli.translate.doubts import Doubts, check_judges
 from attncli.translate.doubts import review as reviewed
 from attncli.translate.engine import AUTO, Precision, TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from attncli.translate.writers import REPORTED, OutputReport
+from models.core.annexes import find_part, need_part
 from models.core.errors import ConfigurationError
 
 Text = Annotated[
@@ -92,6 +92,21 @@ Score = Annotated[
     bool,
     typer.Option("--score", help="Write log-probabilities of given outputs: text, tab, output."),
 ]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="csv: name, or number from 1, of a column (repeatable)."),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--field", help="json, jsonl, yaml: field, such as meta.title (repeatable)."),
+]
+Into = Annotated[
+    Path | None,
+    typer.Option(
+        help="json, arb, yaml, properties, strings, xml: translation to complete. What it lacks is "
+        "translated, and it is written again, or --output."
+    ),
+]
 Set = Annotated[list[str] | None, SetOption(TranslateOptions, example="search.length_penalty=0.6")]
 
 
@@ -103,9 +118,9 @@ def translate(
     source: From = "",
     input: line_streams.Input = None,
     output: line_streams.Output = None,
-    column: documents.Columns = None,
-    field: documents.Fields = None,
-    into: documents.Into = None,
+    column: Columns = None,
+    field: Fields = None,
+    into: Into = None,
     format: shared.Format = "text",
     with_scores: shared.Scores = False,
     beam: shared.Beam = None,
@@ -160,28 +175,27 @@ def translate(
     shown = {"align": align, "show": show, "picture": picture is not None}
     aligned = any(shown.values())
     if keep_tags:
-        documents.refuse_given(
-            shown, "cannot be combined with --keep-tags, whose output is not plain text"
-        )
+        _refuse_given(shown, "cannot be combined with --keep-tags, whose output is not plain text")
     if (given := options.of("align")) and not aligned:
         raise ConfigurationError(
             f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"
         )
     by_line = prefix_column or score or row_inputs(model)
     named = None if by_line else input  # these are read line by line
-    choice = documents.document_choice(
-        options.input, named, columns=column, fields=field, into=into, to=to, source=source
-    )
-    documents.check_format(output, choice, input)
-    documents.check_format(into, choice)
+    choice = None
+    special = {"--column": column, "--field": field, "input.keep": options.input.keep}
+    if documents := _documents({**special, "--into": into}):
+        choice = documents.document_choice(
+            options.input, named, columns=column, fields=field, into=into, to=to, source=source
+        )
+        documents.check_format(output, choice, input)
+        documents.check_format(into, choice)
     output = output or into
     if choice:
         several = options.search.nbest > 1
         unfit = shown | {"scores": with_scores, "format": format != "text", "nbest": several}
         unfit |= {"prefix": bool(prefix), "look": bool(look), "back": back}
-        documents.refuse_given(
-            unfit, "is for lines of text; a document has one output, in its own format"
-        )
+        _refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
     options = replace(
         options,
         document=choice is not None,
@@ -226,6 +240,20 @@ def translate(
     raise typer.Exit(not complete or (strict and runner.failing))
 
 
+def _refuse_given(options: Mapping[str, bool], why: str) -> None:
+    """Raise a usage error for the first option that was given: whose value is True."""
+    for name, is_given in options.items():
+        if is_given:
+            raise typer.BadParameter(why, param_hint=f"'--{name}'")
+
+
+def _documents(given: Mapping[str, object]) -> Any:
+    """Return the part that translates documents; None without it. given: options for it alone."""
+    asked = next((name for name, value in given.items() if value), "")
+    part = find_part("document", "translation")
+    return need_part("document", "translation", asked) if asked else part
+
+
 def _write_lines(
     runner: TranslateRunner,
     source: BinaryIO,
@@ -242,7 +270,7 @@ def _write_lines(
 
     def remarks(results: list[TranslatedLine]) -> Iterator[str]:
         if results[0].line.number == 1 and is_mail(one.line.text for one in results):
-            yield f"the head of a mail is translated as text; {UNREAD['.eml']}"
+            yield f"the head of a mail is translated as text; {MAIL}"
         yield from report.messages(results)
 
     complete = line_streams.write_lines(

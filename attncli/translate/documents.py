@@ -8,20 +8,18 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import typer
 
 from attncli.data.lines import CHUNK_LINES, refuse_binary
-from attncli.data.streams import CONVERT, WESTERN, Write, read_whole, western
+from attncli.data.streams import CONVERT, TEXT, WESTERN, Write, read_whole, western
 from attncli.documents.document import (
-    PACKED,
-    TEXT,
     TRANSLATED,
     Document,
     DocumentOptions,
@@ -29,13 +27,16 @@ from attncli.documents.document import (
     Kept,
     Texts,
     check_language,
+    read_document,
+    reassemble,
+)
+from attncli.documents.formats import (
+    PACKED,
     check_lines,
     format_inside,
     format_of,
     hint,
     named_delimiter,
-    read_document,
-    reassemble,
 )
 from attncli.documents.inline import read_lines
 from attncli.faithful.checks import lacks_parts
@@ -51,21 +52,6 @@ from models.core.limits import WINDOW_BYTES
 from models.search.batching import windows
 from models.text.normalise import is_unicode
 
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", help="csv: name, or number from 1, of a column (repeatable)."),
-]
-Fields = Annotated[
-    list[str] | None,
-    typer.Option("--field", help="json, jsonl, yaml: field, such as meta.title (repeatable)."),
-]
-Into = Annotated[
-    Path | None,
-    typer.Option(
-        help="json, arb, yaml, properties, strings, xml: translation to complete. What it lacks is "
-        "translated, and it is written again, or --output."
-    ),
-]
 KEYED = "json, arb, yaml, properties, strings, xml"  # formats with keys
 UNTRANSLATED, UNCHANGED = "texts without a translation", "texts whose translation is the same"
 ALREADY = "texts that are in the target language"
@@ -148,13 +134,6 @@ def check_format(
             f"cannot write {output}: the translation has the format of the input, {made}",
             "a name for that format",
         )
-
-
-def refuse_given(options: Mapping[str, bool], why: str) -> None:
-    """Raise a usage error for the first option that was given: whose value is True."""
-    for name, is_given in options.items():
-        if is_given:
-            raise typer.BadParameter(why, param_hint=f"'--{name}'")
 
 
 def read_input(

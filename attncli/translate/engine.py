@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from attncli.documents.document import FORMATS, PACKED, TEXT
+from attncli.data.streams import TEXT
 from attncli.faithful.divide import PlanOptions
 from attncli.jobs import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.task.runner import Models
+from models.core.annexes import find_part
 from models.core.errors import ConfigurationError, DamagedError
 from models.core.settings import Values, from_dict, option
 from models.core.use_config import AlignConfig, SearchConfig
@@ -47,7 +48,7 @@ class InputSettings:
     format: str = option(
         "",
         "format of the input (empty: by the name of the file; text, for lines)",
-        choices=("", TEXT, *FORMATS, *PACKED),
+        choices=("", TEXT, *(find_part("document", "names") or ())),
     )
     keep: tuple[str, ...] = option((), "json, jsonl, yaml: translate all text fields but these")
 

@@ -15,6 +15,19 @@ from models.core.errors import ModelError
 AnnexRow = dict[str, dict[str, str]]  # places, as module:name or module, by table and name
 
 ANNEXES: dict[str, AnnexRow] = {
+    "documents": {
+        "document": {
+            "formats": "attncli.documents.formats",
+            "names": "attncli.documents.formats:NAMES",
+            "translation": "attncli.translate.documents",
+        },
+        "tags": {"reader": "attncli.faithful.parse", "writer": "attncli.faithful.place"},
+        "endpoint": {
+            "POST /translate_file": "attncli.serve.documents:translate_file",
+            "GET /download_file/{token}/{name}": "attncli.serve.documents:download_file",
+        },
+        "service text": {"html": "attncli.serve.documents:translated_html"},
+    },
     "serve": {"command": {"serve": "attncli.commands.serve:serve"}},
     "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
     "several inputs": {

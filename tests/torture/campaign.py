@@ -16,7 +16,8 @@ import models
 from attncli.data.image_features import FeatureCache, RowKind
 from attncli.data.named_files import content_hash
 from attncli.data.streams import open_output
-from attncli.documents.document import FORMATS, DocumentOptions, read_document, reassemble
+from attncli.documents.document import DocumentOptions, read_document, reassemble
+from attncli.documents.formats import FORMATS
 from models.core.errors import ModelError
 from models.core.files import write_bytes, write_folder
 from models.core.types import Translation

@@ -18,12 +18,12 @@ import pytest
 from attncli.data.alignments import parse_pharaoh
 from attncli.documents.completion import completed
 from attncli.documents.document import (
-    FORMATS,
     DocumentOptions,
     balanced,
     read_document,
     string_segment,
 )
+from attncli.documents.formats import FORMATS
 from attncli.documents.inline import read_lines
 from attncli.faithful.checks import check
 from attncli.faithful.divide import halves, sentences, split

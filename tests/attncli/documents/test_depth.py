@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from attncli.documents.document import DocumentOptions, read_document
-from attncli.faithful.parse import branches
+from attncli.faithful.branches import branches
 from models.core.errors import ModelError
 
 CHOICE = "{n, choice, 0#none|1<"

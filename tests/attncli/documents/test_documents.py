@@ -13,13 +13,13 @@ import pytest
 from attncli.data.lines import CHUNK_LINES
 from attncli.documents import messages
 from attncli.documents.document import (
-    FORMATS,
     Document,
     DocumentOptions,
     has_letters,
     read_document,
     reassemble,
 )
+from attncli.documents.formats import FORMATS
 from attncli.documents.inline import TAGS, read_lines, with_lines, with_words
 from attncli.faithful.result import TranslatedLine
 from attncli.translate import documents

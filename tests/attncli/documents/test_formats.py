@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from attncli.data.lines import is_mail
 from attncli.documents.document import (
     DocumentOptions,
-    is_mail,
     read_document,
     reassemble,
 )

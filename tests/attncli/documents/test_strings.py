@@ -10,10 +10,10 @@ import pytest
 from attncli.documents.document import (
     DocumentOptions,
     DocumentSegment,
-    check_lines,
     read_document,
     reassemble,
 )
+from attncli.documents.formats import check_lines
 from attncli.faithful.protect import protect
 from attncli.translate.documents import lines_of
 from models.core.errors import ModelError

@@ -1,0 +1,73 @@
+"""Pieces of a line: texts, tags and parts; an annex reads and writes the tags of a format.
+
+Without that annex a line is one text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from attncli.faithful.protect import Part
+from models.core.annexes import find_part
+
+Kind = Literal["text", "open", "close", "void", "placeholder"]
+LINE_END = re.compile(r"\r\n|\n|\r")
+MARKUP = re.compile(r"<[^<>]*>|\{[^{}\s]*\}")  # tags and placeholders of any format: no words
+
+
+class Segment(NamedTuple):
+    """Part of a line: text, or one tag; of a tag that was taken out of the text, its place."""
+
+    kind: Kind  # of the tags of a `TaggedLine`, "open" and "close" are in pairs, rightly nested
+    raw: str  # as in the line
+    text: str = ""  # of text: with its entities decoded
+    at: int = 0  # index in the text of the character that followed a tag
+    before: bool = True  # True if a space, or nothing, was before it
+    after: bool = True  # True if a space, or nothing, was after it
+    name: str = ""  # of an element tag, in lower case
+    block: bool = False  # True for the tag of a block, behind which no sentence continues
+    breaking: bool = False  # True for a tag that separates words: a line break, a block, a space
+
+
+class TaggedLine(NamedTuple):
+    """A line, its text without tags, and its tags in order."""
+
+    line: str
+    text: str
+    tags: tuple[Segment, ...]
+    escaped: bool  # True if characters of the text were written as entities
+    parts: tuple[Part, ...] = ()  # protected ones, which have marks in the text
+
+    @property
+    def blocks(self) -> list[str]:
+        """Return the text split where a paragraph, a list item or another block begins or ends."""
+        inner = {tag.at for tag in self.tags if tag.block} - {0, len(self.text)}
+        if not inner:
+            return [self.text]
+        cuts = [0, *sorted(inner), len(self.text)]
+        blocks = (self.text[start:end].strip() for start, end in pairwise(cuts))
+        return [block for block in blocks if block]
+
+    def changed(self, change: Callable[[str], str]) -> TaggedLine:
+        """Return the line with each span of text between tags changed; tags keep their places."""
+        text, at = "", {0: 0}  # at: old position of a tag to its new one
+        for start, end in pairwise(sorted({0, len(self.text), *(tag.at for tag in self.tags)})):
+            text += change(self.text[start:end])
+            at[end] = len(text)
+        tags = tuple(tag._replace(at=at[tag.at]) for tag in self.tags)
+        return self._replace(text=text, tags=tags)
+
+
+def scanned(line: str) -> list[Segment]:
+    """Return the tags of a line and the texts between them; the raw texts joined are the line."""
+    tags = find_part("tags", "reader")
+    return [*tags.scan(line)] if tags else [Segment("text", line, line)]
+
+
+def tag_counts(segments: Iterable[Segment]) -> Counter[str]:
+    """Return how often each tag occurs."""
+    return Counter(part.raw for part in segments if part.kind != "text")
