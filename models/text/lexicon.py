@@ -34,7 +34,7 @@ from models.core.errors import intact
 OPEN, OR, IS, CLOSE = "\ue040", "\ue041", "\ue042", "\ue043"  # tokens of the vocabulary
 MARKS = (OPEN, OR, IS, CLOSE)
 VISIBLE = str.maketrans(dict(zip(MARKS, "<|=>", strict=True)))
-BLOCK = 1 << 14  # characters
+BLOCK = 1 << 13  # characters
 MOST_BLOCK = 1 << 18  # bytes of a block
 CACHED = 256  # blocks in memory
 LONGEST = 5  # words of a form
