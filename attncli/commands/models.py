@@ -32,7 +32,7 @@ from models.storage.installed import Installed, find_model, installed, public_mo
 from models.storage.presets import PRESETS, model_config
 from models.storage.settings import WeightPrecision
 
-MOST_NAMES = 14  # of a kind of parts in the list of all
+MAX_NAMES = 14  # of a kind of parts in the list of all
 RECURRENT = "luong-small"  # preset whose attention fits every score, window and read
 EXAMPLES = {  # other presets, by the kind of the parts that they use
     "image_encoder": "show-attend-tell-soft",
@@ -133,7 +133,7 @@ def _names(entries: list[Entry]) -> str:
     kinds, rows = {kind: name for name, kind in KINDS.items()}, []
     for kind, group in groupby(entries, key=lambda entry: entry.kind):
         names = [entry.name for entry in group]
-        shown = names if len(names) <= MOST_NAMES else names[: MOST_NAMES // 2]
+        shown = names if len(names) <= MAX_NAMES else names[: MAX_NAMES // 2]
         more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
         rows.append((f"  {kinds[kind]}", ", ".join(shown) + more))
     return "Parts: attn models KIND, or attn models show NAME\n" + columns(rows, left=2)

@@ -37,7 +37,7 @@ def as_json_line(record: object) -> str:
 COMPRESSED = (".gz", ".xz", ".zst")
 TEXT = "text"  # lines; not a document format
 WESTERN = "windows-1252"
-MOST_ACCENTED = 0.3  # share of the letters; a text in another code page has more
+MAX_ACCENTED = 0.3  # share of the letters; a text in another code page has more
 FOLDERS = "`attn bulk FOLDER OUT -- translate` reads folders of text; a document: -i FILE -o FILE"
 CONVERT = "convert it: iconv -f ENCODING -t UTF-8"
 
@@ -51,7 +51,7 @@ def western(content: bytes) -> str | None:
     letters = [sign for sign in text if sign.isalpha()]
     accented = sum(sign > "\x7f" for sign in letters)
     is_binary = b"\xff" in content or any(sign < " " and sign not in "\t\n\r\f" for sign in text)
-    return None if is_binary or accented > MOST_ACCENTED * len(letters) else text
+    return None if is_binary or accented > MAX_ACCENTED * len(letters) else text
 
 
 BLOCK = 1 << 16  # bytes of one read

@@ -40,7 +40,7 @@ Row = TypeVar("Row", bound=Sequence[str])
 
 WITH_TABS = "save a table of commas with tabs"  # advice for one that is not read
 HEAD = 50  # rows by which a column of numbers is recognised
-LEAST = 3
+MIN_NUMBERS = 3  # filled cells of such a column
 NUMBER = re.compile(r"[\s\d.,:;%/+-]*\d[\s\d.,:;%/+-]*")
 NAME = re.compile(  # of a column, in lower case
     "labels?|class|category|intent|topic|sentiment|tag|annotation|texts?|sentences?|utterance|"
@@ -76,7 +76,7 @@ def without_header(rows: Iterator[Row], name: str, *, column: int = 0) -> Iterat
 def _check_numbers(rows: Sequence[Sequence[str]], name: str, column: int) -> None:
     """Report texts that are numbers alone, beside texts that are not."""
     filled = [row for row in rows if len(row) > column and row[column].strip()]
-    if len(filled) < LEAST or not all(NUMBER.fullmatch(row[column]) for row in filled):
+    if len(filled) < MIN_NUMBERS or not all(NUMBER.fullmatch(row[column]) for row in filled):
         return
     others = [cell for row in filled for n, cell in enumerate(row) if n != column]
     if all(NUMBER.fullmatch(cell) for cell in others if cell.strip()):

@@ -19,7 +19,7 @@ from models.core.errors import ModelError, NotFoundError
 from models.core.settings import option
 
 MODEL = "ATTN_MODEL"
-MOST_THREADS = 512  # thousands of them take a minute to start, and memory
+MAX_THREADS = 512  # thousands of them take a minute to start, and memory
 
 Models = Annotated[
     list[Path] | None,
@@ -48,7 +48,7 @@ Device = Annotated[
 ]
 Threads = Annotated[
     int,
-    typer.Option(min=0, max=MOST_THREADS, help="Processor threads (0: the default of torch)."),
+    typer.Option(min=0, max=MAX_THREADS, help="Processor threads (0: the default of torch)."),
 ]
 
 MemoryFile = Annotated[

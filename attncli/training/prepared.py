@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from attncli.training.sources import TrainingSource
 
 FORMS = "prepare.json"
-MOST_LINES = 300_000  # pairs or texts that a vocabulary is learned from; more are sampled
+MAX_VOCABULARY_LINES = 300_000  # pairs or texts; of more, a sample teaches the vocabulary
 LARGEST, SMALLEST = 32_000, 400  # tokens of a vocabulary
 
 
@@ -126,11 +126,11 @@ def write_tables(
 ) -> list[Dropped]:
     """Tokenise tables into a folder; return how many pairs of each are left out.
 
-    learn: returns the tokenizer for at most MOST_LINES sampled pairs, an equal number of each
-    table. finish: writes what else belongs to the pairs of a table that are kept.
+    learn: returns the tokenizer for at most MAX_VOCABULARY_LINES sampled pairs, an equal number of
+    each table. finish: writes what else belongs to the pairs of a table that are kept.
     """
     progress("reading", 0, 0)
-    most, dropped = max(1, MOST_LINES // len(tables)), []
+    most, dropped = max(1, MAX_VOCABULARY_LINES // len(tables)), []
     samples = [sampled_lines(table.pairs(), most, seed) for table in tables]
     sources = [text for sample in samples for text in sample[0]]
     targets = [text for sample in samples for text in sample[1]]

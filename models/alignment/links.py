@@ -19,7 +19,7 @@ Links = frozenset[Link]
 
 ROUNDS = 25  # of Sinkhorn's algorithm
 FLOOR = 1e-6  # smallest weight of a pair; with zeros there may be no coupling
-LEAST = 0.1  # smallest threshold that `best_threshold` returns
+MIN_THRESHOLD = 0.1  # smallest threshold that `best_threshold` returns
 UNLINKED = 1.0  # threshold of text without link probabilities
 
 
@@ -89,7 +89,7 @@ def best_threshold(tables: Iterable[Tensor]) -> BestThreshold:
     counts = torch.arange(1, len(ordered) + 1)
     scores = 2 * ordered.cumsum(0) / (counts + ordered.sum())
     best = int(scores.argmax())
-    return BestThreshold(max(float(scores[best]) / 2, LEAST), float(scores[best]))
+    return BestThreshold(max(float(scores[best]) / 2, MIN_THRESHOLD), float(scores[best]))
 
 
 BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]

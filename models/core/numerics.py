@@ -21,7 +21,7 @@ def normal_weights(*shape: int, deviation: float) -> nn.Parameter:
     return nn.Parameter(found if found.is_meta else found.normal_().mul_(deviation))
 
 
-FEWEST = 1 << 20  # multiplications from which on oneDNN is faster; measured with 1 to 320 rows
+MIN_MULTIPLICATIONS = 1 << 20  # oneDNN is faster from here on; measured with 1 to 320 rows
 CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -45,7 +45,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         torch.is_grad_enabled()
         or x.dtype != torch.float32
         or x.device.type != "cpu"
-        or x.numel() * len(weight) < FEWEST
+        or x.numel() * len(weight) < MIN_MULTIPLICATIONS
         or not prefers_onednn()
         or torch.is_autocast_enabled("cpu")
     ):

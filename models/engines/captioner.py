@@ -274,7 +274,7 @@ def words(tokens: Sequence[str]) -> list[tuple[int, int]]:
 T = TypeVar("T")
 R = TypeVar("R")
 
-FEWEST = 4  # inputs of a part; fewer take more processor time, because operations are small
+MIN_PART_INPUTS = 4  # fewer take more processor time, because operations are small
 
 
 def in_parts(
@@ -290,7 +290,7 @@ def in_parts(
     that it needs. All threads together use `torch.get_num_threads()` threads. The calling thread
     computes all inputs if they are few, on a GPU, under autocast, or if torch has one thread.
     """
-    threads, count = torch.get_num_threads(), len(inputs) // FEWEST
+    threads, count = torch.get_num_threads(), len(inputs) // MIN_PART_INPUTS
     is_whole = device.type != "cpu" or torch.is_autocast_enabled("cpu")  # autocast is per thread
     count = 1 if is_whole else min(threads, count)
     if count <= 1:

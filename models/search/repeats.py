@@ -45,7 +45,7 @@ def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
 LONGEST = 20  # units of a repeated phrase, at most
 TIMES = 4  # repetitions, at least
 UNITS = 6  # units of the whole loop, at least
-LEAST_EQUAL = 4  # units of a loop that another unit equals, at least
+MIN_EQUAL_UNITS = 4  # units of a loop that another unit equals, at least
 
 
 class Repetition(NamedTuple):
@@ -66,7 +66,7 @@ def repetition(text: str, *others: str, times: int = TIMES) -> Repetition | None
     """
     words = text.split()
     units, join = (words, " ") if len(words) > 1 else (list(text.strip()), "")
-    if len(units) - len({*units}) < LEAST_EQUAL:
+    if len(units) - len({*units}) < MIN_EQUAL_UNITS:
         return None
     start, period, length = _longest_run(units, times)
     count = length // period if period else 0

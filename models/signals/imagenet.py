@@ -82,7 +82,7 @@ def nouns() -> Iterator[LabelNoun]:
         yield LabelNoun(text, tuple(n for r in ranges for n in range(int(r[0]), int(r[-1]) + 1)))
 
 
-LEAST = 0.1  # probability of a label that may be replaced
+MIN_LABEL_PROBABILITY = 0.1  # of a label that may be replaced
 VOWELS = tuple("aeiou")
 
 
@@ -113,7 +113,7 @@ def swap_nouns(
     tokens: the labels of every caption. Random numbers come from torch's generator.
     """
     slots = tokens.ids.view(len(tokens.ids), -1, TOKENS).clone()  # (B, N, TOKENS)
-    likely = tokens.log_prob.view(slots.shape)[..., 0].exp() > LEAST  # (B, N)
+    likely = tokens.log_prob.view(slots.shape)[..., 0].exp() > MIN_LABEL_PROBABILITY  # (B, N)
     likely &= (torch.rand(len(slots)) < share).to(likely.device)[:, None]
     targets = [row[mask].tolist() for row, mask in zip(*batch[3:5], strict=True)]
     for row in likely.any(1).nonzero()[:, 0].tolist():
