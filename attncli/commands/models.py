@@ -48,6 +48,26 @@ Name = Annotated[
     typer.Argument(help="A model's name or folder, a preset, a part, or a kind of parts (scores)."),
 ]
 Set = Annotated[list[str] | None, SetOption(RunConfig, example="tokenizer.size=8000")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
+Target = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="File to write, NAME.zip; any other name is a folder."),
+]
+StoredPrecision = Annotated[
+    WeightPrecision,
+    typer.Option("--precision", help="Precision of the weights; int8 has one scale per row."),
+]
+Share = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Captioners: take the image network from this model in the same folder, which must "
+        "have the same weights. Folders only.",
+    ),
+]
+Card = Annotated[
+    Path | None, typer.Option(help="Model card, Markdown. Default: the model's own card.")
+]
 
 
 def list_models(*, json: Json = False) -> None:
@@ -198,28 +218,6 @@ def _model(shown: Shown) -> str:
     about += ["", *_about(shown.family)]
     comments = "".join(f"# {printable(line)}".rstrip() + "\n" for line in about)
     return comments + f"\n{shown.settings}\n"
-
-
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
-Target = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="File to write, NAME.zip; any other name is a folder."),
-]
-StoredPrecision = Annotated[
-    WeightPrecision,
-    typer.Option("--precision", help="Precision of the weights; int8 has one scale per row."),
-]
-Share = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Captioners: take the image network from this model in the same folder, which must "
-        "have the same weights. Folders only.",
-    ),
-]
-Card = Annotated[
-    Path | None, typer.Option(help="Model card, Markdown. Default: the model's own card.")
-]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,10 @@ from models.text.units import SubwordSampler
 
 FINAL = ".!?…。！？"  # punctuation that is left out at the end
 OPENING = "¿¡"
+Change = Callable[[str, random.Random], str]
+MAX_JOINED_PAIRS = 4  # pairs of one example
+LENGTHS = {2: 0.6, 3: 0.2, 4: 0.2}  # pairs of a concatenated example: share of such examples
+NEIGHBOURS = 0.5  # share of concatenated examples whose pairs are adjacent in their corpus
 
 
 def add_noise(text: str, rng: random.Random) -> str:
@@ -49,7 +53,6 @@ def typo(text: str, rng: random.Random) -> str:
     return text[:n] + middle + text[n + 1 + (kind == 2) :]
 
 
-Change = Callable[[str, random.Random], str]
 KINDS: tuple[tuple[Change, float], ...] = (
     (lambda text, rng: text.lower(), 6),
     (lambda text, rng: without_final_mark(text), 4),
@@ -57,10 +60,6 @@ KINDS: tuple[tuple[Change, float], ...] = (
     (typo, 4),
     (lambda text, rng: text.upper(), 1),
 )  # and their relative frequency
-
-MAX_JOINED_PAIRS = 4  # pairs of one example
-LENGTHS = {2: 0.6, 3: 0.2, 4: 0.2}  # pairs of a concatenated example: share of such examples
-NEIGHBOURS = 0.5  # share of concatenated examples whose pairs are adjacent in their corpus
 
 
 class Direction(NamedTuple):

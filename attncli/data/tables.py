@@ -22,20 +22,6 @@ from models.text.lexicon import LONGEST, MARKS, form_of, is_form
 
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 WAY = re.compile(r"\w+-\w+")  # a direction
-
-
-def read_content(path: Path | str) -> bytes:
-    """Return the decompressed content of a file, without a byte order mark."""
-    with open_input(Path(path)) as stream:
-        return read_whole(stream, path).removeprefix(MARK)
-
-
-def read_head(path: Path | str) -> bytes:
-    """Return the first decompressed bytes of a file, without a byte order mark."""
-    with open_input(Path(path)) as stream:
-        return next(decompressed(stream, path), b"").removeprefix(MARK)
-
-
 Row = TypeVar("Row", bound=Sequence[str])
 
 WITH_TABS = "save a table of commas with tabs"  # advice for one that is not read
@@ -50,6 +36,18 @@ NAME = re.compile(  # of a column, in lower case
     "english|german|french|spanish|italian|dutch|portuguese|russian|chinese|japanese|deutsch|"
     "englisch|français|español|italiano|nederlands"
 )
+
+
+def read_content(path: Path | str) -> bytes:
+    """Return the decompressed content of a file, without a byte order mark."""
+    with open_input(Path(path)) as stream:
+        return read_whole(stream, path).removeprefix(MARK)
+
+
+def read_head(path: Path | str) -> bytes:
+    """Return the first decompressed bytes of a file, without a byte order mark."""
+    with open_input(Path(path)) as stream:
+        return next(decompressed(stream, path), b"").removeprefix(MARK)
 
 
 def is_header(row: Sequence[str]) -> bool:

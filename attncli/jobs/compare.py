@@ -47,6 +47,11 @@ from models.networks.bundle import Bundle, read
 
 MEASURED = "measured.json"  # in the run folder
 MAX_LOSS = 700  # nats per token; the perplexity of a larger one has no number
+# Settings that do not change the time of an update, or that are read for each run.
+UNTIMED = (
+    *("steps", "epochs", "minutes", "patience", "evaluate_every", "average", "seed"),
+    *("lr", "schedule", "warmup", "plateau_patience", "label_smoothing"),
+)
 
 
 class Tests(NamedTuple):
@@ -187,13 +192,6 @@ def missing(runs: Sequence[Planned], tests: Tests, best: int) -> list[Planned]:
         return left
     first = [rows[run] for run in runs if run.first and run in rows]
     return [run for run in in_turn(runs, first, best) if run not in rows]
-
-
-# Settings that do not change the time of an update, or that are read for each run.
-UNTIMED = (
-    *("steps", "epochs", "minutes", "patience", "evaluate_every", "average", "seed"),
-    *("lr", "schedule", "warmup", "plateau_patience", "label_smoothing"),
-)
 
 
 def times_needed(

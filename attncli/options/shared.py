@@ -97,6 +97,7 @@ GoldIndex = Annotated[
     Literal["0", "1"] | None,
     typer.Option(help="Index of the first word in --gold, if the file does not show it."),
 ]
+UNKNOWN = object()  # a value that Typer converts
 
 
 def look_option(places: str) -> Any:
@@ -127,9 +128,6 @@ class PictureSettings:
     """Pictures of a command that reads lines."""
 
     lines: str = option("", "lines to draw, such as 1-20,35 (empty: the first)")
-
-
-UNKNOWN = object()  # a value that Typer converts
 
 
 def convert_quickly(command: Any, function: Callable[..., Any] | None = None) -> Any:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 FORMS = "prepare.json"
 MAX_VOCABULARY_LINES = 300_000  # pairs or texts; of more, a sample teaches the vocabulary
 LARGEST, SMALLEST = 32_000, 400  # tokens of a vocabulary
+Learn = Callable[[Path, list[str], list[str]], Tokenizer]  # writes it too, from both sides
+Finish = Callable[[Path, Tokenizer, np.ndarray], None]  # folder, tokenizer, kept pairs (N,)
 
 
 def prepare_folder(folder: Path, make: Callable[[Path], None]) -> None:
@@ -109,10 +111,6 @@ class PairTable(NamedTuple):
         for source, target in self.read():
             if source not in self.held:
                 yield with_apostrophes(source, forms), with_apostrophes(target, forms)
-
-
-Learn = Callable[[Path, list[str], list[str]], Tokenizer]  # writes it too, from both sides
-Finish = Callable[[Path, Tokenizer, np.ndarray], None]  # folder, tokenizer, kept pairs (N,)
 
 
 def write_tables(

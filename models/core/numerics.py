@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 
 WITHOUT_DOUBLE = {"mps"}  # types of devices that do not compute float64
+MIN_MULTIPLICATIONS = 1 << 20  # oneDNN is faster from here on; measured with 1 to 320 rows
+CPUINFO = Path("/proc/cpuinfo")
 
 
 def normal_weights(*shape: int, deviation: float) -> nn.Parameter:
@@ -19,10 +21,6 @@ def normal_weights(*shape: int, deviation: float) -> nn.Parameter:
     """
     found = torch.empty(shape)
     return nn.Parameter(found if found.is_meta else found.normal_().mul_(deviation))
-
-
-MIN_MULTIPLICATIONS = 1 << 20  # oneDNN is faster from here on; measured with 1 to 320 rows
-CPUINFO = Path("/proc/cpuinfo")
 
 
 class Linear(nn.Linear):

@@ -32,6 +32,10 @@ NETWORK_BATCH = 8  # images in the image network at once; each thread keeps feat
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
 SteeredImage = tuple[ImageInput, Steering]
 Frame = tuple[float, float, float, float]  # left, top, right, bottom
+T = TypeVar("T")
+R = TypeVar("R")
+
+MIN_PART_INPUTS = 4  # fewer take more processor time, because operations are small
 
 
 class ImageAttention(NamedTuple):
@@ -269,12 +273,6 @@ def words(tokens: Sequence[str]) -> list[tuple[int, int]]:
     """Return the token range (start, end) of each word; U+2581 begins a word."""
     starts = [n for n, token in enumerate(tokens) if n == 0 or token.startswith(SPACE)]
     return list(itertools.pairwise([*starts, len(tokens)]))
-
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-MIN_PART_INPUTS = 4  # fewer take more processor time, because operations are small
 
 
 def in_parts(

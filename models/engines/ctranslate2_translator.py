@@ -51,6 +51,8 @@ MAX_WORK = 384  # tokens x beam of a call for each thread: larger ones leave the
 MAX_SCORED_TOKENS = 1024  # tokens of a batch that only scores
 MAX_POSITIONS = 8192  # of the table of positions, in tokens
 COMPUTE_TYPES = {"fp32": "float32", "int8": "int8"}
+Engine = Literal["auto", "torch", "ctranslate2"]
+ComputePrecision = Literal["fp32", "int8"]  # int8: ctranslate2
 
 
 class CTranslate2Translator(TextTranslator):
@@ -360,10 +362,6 @@ def _options(width: int) -> dict[str, object]:
         "return_scores": True,
         "return_end_token": True,
     }
-
-
-Engine = Literal["auto", "torch", "ctranslate2"]
-ComputePrecision = Literal["fp32", "int8"]  # int8: ctranslate2
 
 
 def obstacle(settings: Values, search: SearchConfig, device: str = "auto") -> str:

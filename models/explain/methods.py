@@ -19,6 +19,11 @@ from models.core.use_config import AlignConfig
 from models.engines.translator import Translator
 from models.explain.subject import MAX_SLOTS, Subject, UnsupportedMethodError
 
+STEPS, MAX_STEPS = 32, 2048  # points of the quadrature
+MAX_WORK = 1 << 18  # points times words times slots from which on no more points are added
+TOLERANCE = 0.01  # share of f(x) - f(b) by which a sum may differ from it
+MIN_GAP = 1e-3  # nats; smaller gaps are rounding
+
 
 class SelfWeights(NamedTuple):
     """Self-attention of every layer and head for one pair; None where a model has none."""
@@ -209,12 +214,6 @@ def look(subject: Subject) -> Tensor:
     total = known.amin(1, keepdim=True).expand(-1, subject.units).clone()
     total[:, real] = known
     return (total - total.mean(1, keepdim=True)).float().cpu()
-
-
-STEPS, MAX_STEPS = 32, 2048  # points of the quadrature
-MAX_WORK = 1 << 18  # points times words times slots from which on no more points are added
-TOLERANCE = 0.01  # share of f(x) - f(b) by which a sum may differ from it
-MIN_GAP = 1e-3  # nats; smaller gaps are rounding
 
 
 def gradient_times_input(subject: Subject) -> Tensor:

@@ -18,6 +18,7 @@ from models.text.vocabulary import MAX_PIECES
 
 MAX_TEXT_BYTES = 1 << 16  # of a setting
 NEEDED = "needed"  # default of a setting that every model of the format has
+Schema = Mapping[str, Any]  # of Rule, or of Schema for a nested table
 
 
 class Rule(NamedTuple):
@@ -62,7 +63,6 @@ class Rule(NamedTuple):
         return TYPE_NAMES.get(self.kind) or f"JSON of the type {self.kind}"
 
 
-Schema = Mapping[str, Any]  # of Rule, or of Schema for a nested table
 RULES = {
     "size": Rule(int, least=1, most=MAX_SIZE),
     "layers": Rule(int, least=1, most=MAX_LAYERS),

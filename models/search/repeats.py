@@ -16,6 +16,15 @@ from models.text.tokenizer import END
 if TYPE_CHECKING:
     from torch import Tensor
 
+LONGEST = 20  # units of a repeated phrase, at most
+TIMES = 4  # repetitions, at least
+UNITS = 6  # units of the whole loop, at least
+MIN_EQUAL_UNITS = 4  # units of a loop that another unit equals, at least
+WIDER = (1, 2, 4)  # beams that are tried in turn, in widths of the usual one
+WIDEST = 10_000
+
+Search = Callable[[Sequence[int], SearchConfig], list[list[Hypothesis]]]
+
 
 def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
     """Return the log-probabilities (R, Y) of the next token after ids (R, t), start mark first.
@@ -40,12 +49,6 @@ def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
         counts[:, END] = 0
         scores = scores.masked_fill(counts > 0, -torch.inf)
     return scores.log_softmax(1)
-
-
-LONGEST = 20  # units of a repeated phrase, at most
-TIMES = 4  # repetitions, at least
-UNITS = 6  # units of the whole loop, at least
-MIN_EQUAL_UNITS = 4  # units of a loop that another unit equals, at least
 
 
 class Repetition(NamedTuple):
@@ -87,12 +90,6 @@ def _longest_run(units: Sequence[str], times: int) -> tuple[int, int, int]:
             if run + period > best[2] and (run + period) // period >= times:
                 best = (index - run - period + 1, period, run + period)
     return best
-
-
-WIDER = (1, 2, 4)  # beams that are tried in turn, in widths of the usual one
-WIDEST = 10_000
-
-Search = Callable[[Sequence[int], SearchConfig], list[list[Hypothesis]]]
 
 
 def different_texts(

@@ -19,6 +19,8 @@ LABELS = 1001  # of ImageNet, and background
 TOKENS = 6  # of the longest noun
 WITH_LABELS = "mobilenet-edgetpu"  # image network whose classifier reads its last grid
 SMALLEST = 1e-6  # lower bound of a noun's probability
+MIN_LABEL_PROBABILITY = 0.1  # of a label that may be replaced
+VOWELS = tuple("aeiou")
 
 
 class ImageLabels(nn.Module):
@@ -80,10 +82,6 @@ def nouns() -> Iterator[LabelNoun]:
         text, _, places = line.partition("\t")
         ranges = (place.split("-") for place in places.split(" "))
         yield LabelNoun(text, tuple(n for r in ranges for n in range(int(r[0]), int(r[-1]) + 1)))
-
-
-MIN_LABEL_PROBABILITY = 0.1  # of a label that may be replaced
-VOWELS = tuple("aeiou")
 
 
 def with_swaps(

@@ -37,6 +37,8 @@ FILES = (
 MAX_BYTES = {WEIGHTS: 1 << 33}  # of one file
 MAX_FILES, MAX_RATIO = 10_000, 20  # files of an archive, and their size in archives
 BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # of zip archives
+FREE = re.compile(r"(CC0|CC BY|Apache|MIT|BSD|ISC|MPL|[AL]?GPL|public domain)\b", re.I)
+LIMITED = re.compile(r"research|\bNC\b|non-?commercial", re.I)
 
 
 def write_archive(folder: Path, path: Path) -> None:
@@ -103,10 +105,6 @@ def _check(members: list[zipfile.ZipInfo], path: Path) -> None:
         raise ValueError(f"no {missing[0]}")
     if sum(member.file_size for member in members) > path.stat().st_size:
         raise ValueError("its files are larger than the archive")
-
-
-FREE = re.compile(r"(CC0|CC BY|Apache|MIT|BSD|ISC|MPL|[AL]?GPL|public domain)\b", re.I)
-LIMITED = re.compile(r"research|\bNC\b|non-?commercial", re.I)
 
 
 class About(NamedTuple):

@@ -29,6 +29,9 @@ SPACE = "\u2581"  # SentencePiece's space mark
 RESERVED = 0xE000  # the first of the characters that are tokens for protected parts
 FIRST_OUTPUT = END  # lowest id that an output may contain
 NEVER_OUTPUT = tuple(range(FIRST_OUTPUT))  # PAD, UNKNOWN and START
+LABELS = "labels.txt"  # file of a bundle: one label a line
+LONGEST = 200  # characters of a label
+MAX_LABELS = 2**16  # labels of a model
 
 
 class Tokenizer:
@@ -261,11 +264,6 @@ def decode_text(processor: Any, ids: Iterable[int]) -> str:
     """
     text = processor.decode([i for i in ids if i > END])
     return text.removeprefix(SPACE).replace(SPACE, " ")
-
-
-LABELS = "labels.txt"  # file of a bundle: one label a line
-LONGEST = 200  # characters of a label
-MAX_LABELS = 2**16  # labels of a model
 
 
 class LabelTokenizer(Tokenizer):
