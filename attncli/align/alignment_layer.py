@@ -35,13 +35,13 @@ from models.storage.statistical import StatisticalTables, read_statistical
 from models.text.languages import parse_direction
 
 SAMPLE = 8_000  # sentence pairs to learn from, at most
-HELD_OUT = 20  # one of this number of sentence pairs is held out, at most MOST_HELD_OUT
-MOST_HELD_OUT = 400
+HELD_OUT = 20  # one of this number of sentence pairs is held out, at most MAX_HELD_OUT
+MAX_HELD_OUT = 400
 TOGETHER = (1, 1, 1, 2, 3, 4)  # sentence pairs of an example, one of these numbers each
 BATCH_TOKENS = 800  # of a batch, padding included
-MOST_TOKENS = 200_000  # of all examples; bounds the memory of the inputs
-EPOCHS = 5  # or more, until LEAST_UPDATES
-LEAST_UPDATES = 200
+MAX_TOKENS = 200_000  # of all examples; bounds the memory of the inputs
+EPOCHS = 5  # or more, until MIN_UPDATES
+MIN_UPDATES = 200
 RATE, WARM_UP = 2e-3, 30  # peak learning rate, updates until it is reached
 STATISTICAL_SHARE = 0.5  # both kinds of probabilities count alike
 HEADING = "## Word alignment"
@@ -80,7 +80,7 @@ def train_layer(
     """
     rng = random.Random(seed)
     chosen = rng.sample(list(pairs), min(SAMPLE, len(pairs)))
-    held = min(MOST_HELD_OUT, len(chosen) // HELD_OUT)
+    held = min(MAX_HELD_OUT, len(chosen) // HELD_OUT)
     held_out = inputs_of(ways, chosen[:held] or chosen, report, "held-out inputs of the layer")
     pairs_to_learn = list(examples(chosen[held:], rng))
     batches = inputs_of(ways, pairs_to_learn, report, "inputs of the alignment layer")
@@ -156,13 +156,13 @@ def lengths_of(translator: Translator, encoded: Sequence[Encoded], ways: int) ->
     """Return the length of each pair in tokens; 0 for a pair that is left out.
 
     A pair is left out if its source is too long for the model, or if the pairs up to it have more
-    tokens than the share of one way: MOST_TOKENS divided by the number of ways.
+    tokens than the share of one way: MAX_TOKENS divided by the number of ways.
     """
     lengths, total = [], 0
     for pair in encoded:
         length = max(len(pair.source), len(pair.target))
         total += length
-        fits = len(pair.source) <= translator.max_source_length and total <= MOST_TOKENS // ways
+        fits = len(pair.source) <= translator.max_source_length and total <= MAX_TOKENS // ways
         lengths.append(length if fits else 0)
     return lengths
 
@@ -199,7 +199,7 @@ def fit(
 ) -> float:
     """Train a layer; leave it with the weights of the best epoch, and return their loss."""
     optimizer = torch.optim.Adam(layer.parameters(), RATE, betas=(0.9, 0.98))
-    epochs = max(EPOCHS, math.ceil(LEAST_UPDATES / len(batches)))
+    epochs = max(EPOCHS, math.ceil(MIN_UPDATES / len(batches)))
     total = epochs * len(batches)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda done: min((done + 1) / WARM_UP, 1 - done / total)

@@ -27,6 +27,40 @@ from attncli.terminal import console
 from attncli.terminal.messages import counted, current_screen
 from models.core.errors import ConfigurationError, ModelError
 
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Source and target, or one file of both; without files, standard input."),
+]
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Model: its name (`attn models` lists them) or the folder of a run or bundle; without "
+        "it, the model shipped for text. Not needed with --hypotheses. Given again: the heat maps "
+        "of the models are drawn side by side.",
+    ),
+]
+ReverseModel = Annotated[
+    Path | None,
+    typer.Option(help="A model from target to source; the links of both are symmetrised."),
+]
+FormatOption = Annotated[
+    FormatName | None,
+    typer.Option(
+        "--format", help="Output format. Default: by the file name of -o, otherwise pharaoh."
+    ),
+]
+Hypotheses = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL "
+        "or Marian's. May be repeated."
+    ),
+]
+Set = Annotated[list[str] | None, SetOption(AlignOptions, example="align.units=char")]
+
 
 def with_external_alignments(
     chunks: Iterator[list[PairLine]],
@@ -102,41 +136,6 @@ def write_all(
             write(written(kept, format))
     picture.draw()
     return refused
-
-
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(help="Source and target, or one file of both; without files, standard input."),
-]
-Models = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--model",
-        "-m",
-        envvar=MODEL,
-        help="Model: its name (`attn models` lists them) or the folder of a run or bundle; without "
-        "it, the model shipped for text. Not needed with --hypotheses. Given again: the heat maps "
-        "of the models are drawn side by side.",
-    ),
-]
-ReverseModel = Annotated[
-    Path | None,
-    typer.Option(help="A model from target to source; the links of both are symmetrised."),
-]
-FormatOption = Annotated[
-    FormatName | None,
-    typer.Option(
-        "--format", help="Output format. Default: by the file name of -o, otherwise pharaoh."
-    ),
-]
-Hypotheses = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL "
-        "or Marian's. May be repeated."
-    ),
-]
-Set = Annotated[list[str] | None, SetOption(AlignOptions, example="align.units=char")]
 
 
 def align(

@@ -24,6 +24,27 @@ from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.settings import option, parse_json
 
+Captions = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CAPTIONS",
+        help="References: image, tab, caption; also token files, CSV, and the JSON of Karpathy "
+        "and of COCO.",
+    ),
+]
+Images = Annotated[
+    Path | None, typer.Option(metavar="DIR|TAR", help="The images, which a model needs.")
+]
+Split = Annotated[
+    Literal["train", "dev", "test"] | None,
+    typer.Option(help="Split of the file, if it has several (default: test)."),
+]
+PLAIN, RATIO = "bleu_without_brevity_penalty", "length_ratio"  # facts of a system
+SCALES = (
+    "BLEU-1 to BLEU-4 and ROUGE-L are in percent; CIDEr-D is as the COCO tools give it "
+    "(some papers write it times 100).\n"
+)
+
 
 @dataclass(frozen=True)
 class CaptionScoreSettings:
@@ -46,27 +67,7 @@ class ScoredCaptionOptions(CaptionOptions):
     scores: CaptionScoreSettings = option(CaptionScoreSettings, "scores")
 
 
-Captions = Annotated[
-    Path,
-    typer.Argument(
-        metavar="CAPTIONS",
-        help="References: image, tab, caption; also token files, CSV, and the JSON of Karpathy "
-        "and of COCO.",
-    ),
-]
-Images = Annotated[
-    Path | None, typer.Option(metavar="DIR|TAR", help="The images, which a model needs.")
-]
-Split = Annotated[
-    Literal["train", "dev", "test"] | None,
-    typer.Option(help="Split of the file, if it has several (default: test)."),
-]
 Set = Annotated[list[str] | None, SetOption(ScoredCaptionOptions, example="scores.attention=true")]
-PLAIN, RATIO = "bleu_without_brevity_penalty", "length_ratio"  # facts of a system
-SCALES = (
-    "BLEU-1 to BLEU-4 and ROUGE-L are in percent; CIDEr-D is as the COCO tools give it "
-    "(some papers write it times 100).\n"
-)
 
 
 @command

@@ -27,7 +27,7 @@ from models.networks.bundle import Bundle
 from models.text.normalise import nfc, normalise
 from models.text.tokenizer import LabelTokenizer, Tokenizer, check_labels, read_tokenizer
 
-MOST_DEV = 2000  # distinct texts that are set aside for evaluation, at most
+MAX_DEV_TEXTS = 2000  # distinct texts that are set aside for evaluation, at most
 
 
 def load(source: LabelTraining, folder: Path, progress: Progress) -> Data:
@@ -96,10 +96,10 @@ def set_aside(
 ) -> tuple[list[LabelledText], list[LabelledText]]:
     """Return the rows for training and those for evaluation; no text is in both.
 
-    share: of the distinct texts, sampled by the seed; at most MOST_DEV of them.
+    share: of the distinct texts, sampled by the seed; at most MAX_DEV_TEXTS of them.
     """
     texts = list(dict.fromkeys(row.text for row in rows))
-    count = min(round(share * len(texts)), MOST_DEV, len(texts) - 1)
+    count = min(round(share * len(texts)), MAX_DEV_TEXTS, len(texts) - 1)
     held = set(random.Random(seed).sample(texts, max(count, 1))) if share else set()
     return [row for row in rows if row.text not in held], [row for row in rows if row.text in held]
 

@@ -19,13 +19,13 @@ from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import LabelScores, score_labels
 from models.text.normalise import nfc
-from models.text.tokenizer import MOST
+from models.text.tokenizer import MAX_LABELS
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
 Plot = Annotated[
     Path | None, typer.Option(help="Draw the confusion matrix: a .png, .svg or .pdf file.")
 ]
-MOST_COLUMNS = 12  # labels of a confusion matrix that is printed whole
+MAX_COLUMNS = 12  # labels of a confusion matrix that is printed whole
 PAIRS = 10  # most frequent confusions that are printed instead
 
 
@@ -66,7 +66,7 @@ class LabelEvaluation(Evaluation):
     def read(self, folders: Sequence[Path]) -> None:
         """Read the texts with their labels; a model ranks all of its labels."""
         rows = read_labelled(self.file)
-        self.options = replace(self.options, nbest=MOST)
+        self.options = replace(self.options, nbest=MAX_LABELS)
         self.gold = [nfc(row.label) for row in rows]
         self.counts, self.head = {"texts": len(rows)}, f"{len(rows):,} texts"
         self.items = [Line(number, row.text) for number, row in enumerate(rows, 1)]
@@ -93,7 +93,7 @@ class LabelEvaluation(Evaluation):
     def scored(self, systems: list[System]) -> list[System]:
         """Return the systems with their scores, and those of each label for JSON."""
         every = self.found.values()
-        is_ranked = all(one.ranks and len(one.labels) > MOST_COLUMNS for one in every)
+        is_ranked = all(one.ranks and len(one.labels) > MAX_COLUMNS for one in every)
         scored = []
         for system in systems:
             found = self.found[system.name]
@@ -132,7 +132,7 @@ class LabelEvaluation(Evaluation):
 def _confusions(scores: LabelScores) -> str:
     """Return the confusion matrix or, of many labels, the most frequent confusions."""
     names = [counts.label or "(none)" for counts in scores.labels]
-    if len(names) <= MOST_COLUMNS:
+    if len(names) <= MAX_COLUMNS:
         rows = zip(names, scores.confusion, strict=True)
         table = [["gold \\ predicted", *names], *([name, *map(str, row)] for name, row in rows)]
         return columns(table)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 SURE = 40  # letters of a text that is long enough to be judged alone
 ALONE = 30.0  # letters that the expectation counts for
 USUAL, MORE = "en", 2.0  # a language that is expected more often than others, and how much
-FEW = 2  # words that say too little about their language
+MAX_UNCLEAR_WORDS = 2  # so few words say too little about their language
 ROUNDS = 12
-LEAST = 0.005  # probability of a language; a classifier is never so sure
+MIN_PROBABILITY = 0.005  # of a language; a classifier is never so sure
 
 
 def judged(texts: Sequence[str], found: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
@@ -46,7 +46,7 @@ def judged(texts: Sequence[str], found: Sequence[Mapping[str, float]]) -> list[d
     base = {language: weight / scale for language, weight in expected.items()}
     powers = [min(1.0, size / SURE) ** 0.5 for size in sizes]
     evidence = [
-        {language: max(each.get(language, 0.0), LEAST) ** power for language in languages}
+        {language: max(each.get(language, 0.0), MIN_PROBABILITY) ** power for language in languages}
         for each, power in zip(found, powers, strict=True)
     ]
     share, shares = base, list[dict[str, float]]()
@@ -103,7 +103,9 @@ class LineLanguages:
         ranked = judged([texts[n].text for n in found], [*found.values()])
         best = {n: next(iter(shares)) for n, shares in zip(found, ranked, strict=True)}
         languages = [best.get(n, "") for n in range(len(chunk))]
-        if sum(len(text.text.split()) for text in texts) <= FEW:  # a guess; copying does no harm
+        if (
+            sum(len(text.text.split()) for text in texts) <= MAX_UNCLEAR_WORDS
+        ):  # a guess; copying does no harm
             languages = [one if one == self.to else "" for one in languages]
             self.guessed = self.to in languages
         self.lines += len(chunk)

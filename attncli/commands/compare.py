@@ -44,6 +44,72 @@ from models.storage.settings import family_of, read_settings
 if TYPE_CHECKING:
     from attncli.jobs import compare as job
 
+TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
+CAPTIONS, LABELS, TRANSCRIPTS = "--captions", "--labels", "--transcripts"
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="VARIANT...",
+        help="Variants to compare; give them before the options. Default: the parts of the "
+        "attention that suit the data.",
+    ),
+]
+Train = Annotated[
+    list[Path] | None,
+    typer.Option(
+        TRAIN,
+        metavar="FILE...",
+        help="Translators: source and target, or one TSV. Default: the embedded grammar.",
+    ),
+]
+Dev = Annotated[
+    list[Path] | None,
+    typer.Option(
+        options.DEV,
+        metavar="FILE...",
+        help="Dev set, as in `attn train`; without it, a part is held out.",
+    ),
+]
+Test = Annotated[
+    list[Path] | None,
+    typer.Option(
+        TEST,
+        metavar="FILE...",
+        help="Test set: source and references, or one TSV; with --captions or --labels a file of "
+        "the same kind.",
+    ),
+]
+Gold = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Gold links between the words of the test set (without one: of the dev set), in "
+        "Pharaoh or NAACL format. AER is then measured.",
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
+Seeds = Annotated[
+    int,
+    typer.Option(min=1, max=100, help="Runs of each variant, with seeds from train.seed upwards."),
+]
+Best = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Run further seeds for this many variants only, the best on the dev set (0: all).",
+    ),
+]
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE,VALUE",
+        help="Try every value of a setting with every variant. Repeated: all combinations.",
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="List the runs that are still to do, and their time.")
+]
+
 
 def show_remaining(
     runs: list[job.Planned], tests: job.Tests, best: int, output: Path, device: str
@@ -116,10 +182,6 @@ def _logs(runs: Sequence[job.Planned], rows: Sequence[RunScores]) -> dict[str, l
     folders = {(run.variant, run.config.train.seed): run.folder for run in runs}
     first = {row.variant: folders[row.variant, row.seed] for row in reversed(rows)}
     return {name: read_log(RunFolder(first[name]).log) for name in reversed([*first])}
-
-
-TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
-CAPTIONS, LABELS, TRANSCRIPTS = "--captions", "--labels", "--transcripts"
 
 
 class ComparedData(NamedTuple):
@@ -206,71 +268,6 @@ def check_options(files: ComparedData) -> None:
 
 def _refused(message: str, option: str) -> typer.BadParameter:
     return typer.BadParameter(message, param_hint=f"'{option}'")
-
-
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="VARIANT...",
-        help="Variants to compare; give them before the options. Default: the parts of the "
-        "attention that suit the data.",
-    ),
-]
-Train = Annotated[
-    list[Path] | None,
-    typer.Option(
-        TRAIN,
-        metavar="FILE...",
-        help="Translators: source and target, or one TSV. Default: the embedded grammar.",
-    ),
-]
-Dev = Annotated[
-    list[Path] | None,
-    typer.Option(
-        options.DEV,
-        metavar="FILE...",
-        help="Dev set, as in `attn train`; without it, a part is held out.",
-    ),
-]
-Test = Annotated[
-    list[Path] | None,
-    typer.Option(
-        TEST,
-        metavar="FILE...",
-        help="Test set: source and references, or one TSV; with --captions or --labels a file of "
-        "the same kind.",
-    ),
-]
-Gold = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Gold links between the words of the test set (without one: of the dev set), in "
-        "Pharaoh or NAACL format. AER is then measured.",
-    ),
-]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
-Seeds = Annotated[
-    int,
-    typer.Option(min=1, max=100, help="Runs of each variant, with seeds from train.seed upwards."),
-]
-Best = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        help="Run further seeds for this many variants only, the best on the dev set (0: all).",
-    ),
-]
-Grid = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE,VALUE",
-        help="Try every value of a setting with every variant. Repeated: all combinations.",
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="List the runs that are still to do, and their time.")
-]
 
 
 class CompareCommand(options.TrainCommand):

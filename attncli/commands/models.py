@@ -32,7 +32,7 @@ from models.storage.installed import Installed, find_model, installed, public_mo
 from models.storage.presets import PRESETS, model_config
 from models.storage.settings import WeightPrecision
 
-MOST_NAMES = 14  # of a kind of parts in the list of all
+MAX_NAMES = 14  # of a kind of parts in the list of all
 RECURRENT = "luong-small"  # preset whose attention fits every score, window and read
 EXAMPLES = {  # other presets, by the kind of the parts that they use
     "image_encoder": "show-attend-tell-soft",
@@ -48,6 +48,26 @@ Name = Annotated[
     typer.Argument(help="A model's name or folder, a preset, a part, or a kind of parts (scores)."),
 ]
 Set = Annotated[list[str] | None, SetOption(RunConfig, example="tokenizer.size=8000")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
+Target = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="File to write, NAME.zip; any other name is a folder."),
+]
+StoredPrecision = Annotated[
+    WeightPrecision,
+    typer.Option("--precision", help="Precision of the weights; int8 has one scale per row."),
+]
+Share = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Captioners: take the image network from this model in the same folder, which must "
+        "have the same weights. Folders only.",
+    ),
+]
+Card = Annotated[
+    Path | None, typer.Option(help="Model card, Markdown. Default: the model's own card.")
+]
 
 
 def list_models(*, json: Json = False) -> None:
@@ -133,7 +153,7 @@ def _names(entries: list[Entry]) -> str:
     kinds, rows = {kind: name for name, kind in KINDS.items()}, []
     for kind, group in groupby(entries, key=lambda entry: entry.kind):
         names = [entry.name for entry in group]
-        shown = names if len(names) <= MOST_NAMES else names[: MOST_NAMES // 2]
+        shown = names if len(names) <= MAX_NAMES else names[: MAX_NAMES // 2]
         more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
         rows.append((f"  {kinds[kind]}", ", ".join(shown) + more))
     return "Parts: attn models KIND, or attn models show NAME\n" + columns(rows, left=2)
@@ -198,28 +218,6 @@ def _model(shown: Shown) -> str:
     about += ["", *_about(shown.family)]
     comments = "".join(f"# {printable(line)}".rstrip() + "\n" for line in about)
     return comments + f"\n{shown.settings}\n"
-
-
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model: its name or folder.")]
-Target = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="File to write, NAME.zip; any other name is a folder."),
-]
-StoredPrecision = Annotated[
-    WeightPrecision,
-    typer.Option("--precision", help="Precision of the weights; int8 has one scale per row."),
-]
-Share = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Captioners: take the image network from this model in the same folder, which must "
-        "have the same weights. Folders only.",
-    ),
-]
-Card = Annotated[
-    Path | None, typer.Option(help="Model card, Markdown. Default: the model's own card.")
-]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from models.core.errors import ModelError
 from models.storage.installed import find_model
 
 HEAD = ["run", "state", "data", "languages", "score", "updates", "date", "size"]
-MOST_DATA = 30  # characters of the names of data files in the table
+MAX_DATA_LETTERS = 30  # characters of the names of data files in the table
 
 Paths = Annotated[
     list[Path] | None,
@@ -99,7 +99,7 @@ def _confirmed() -> bool:
 
 
 def _row(run: RunSummary) -> list[str]:
-    data = run.data if len(run.data) <= MOST_DATA else f"{run.data[: MOST_DATA - 1]}…"
+    data = run.data if len(run.data) <= MAX_DATA_LETTERS else f"{run.data[: MAX_DATA_LETTERS - 1]}…"
     date = f"{run.changed:%Y-%m-%d %H:%M}"
     step = f"{run.step:,}"
     return [str(run.path), run.state, data, run.languages, run.score, step, date, size(run.bytes)]

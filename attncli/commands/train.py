@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from attncli.training.estimate import Estimate
 
 MEMORY = "memory.tsv"  # in the folder of a run
-MOST_PAIRS = 20_000  # of a memory that a run writes
+MAX_MEMORY_PAIRS = 20_000  # of a memory that a run writes
 ENGLISH = "A dog runs."  # an example for models that name their languages
 
 
@@ -173,8 +173,8 @@ def _write_memory(config: RunConfig, folder: Path) -> Path | None:
     directions = getattr(config.data, "corpora", ())
     if not config.start_from or config.model.inputs or len(directions) > 1:
         return None
-    pairs = dict(islice(config.data.texts(), MOST_PAIRS + 1))
-    if not 0 < len(pairs) <= MOST_PAIRS:
+    pairs = dict(islice(config.data.texts(), MAX_MEMORY_PAIRS + 1))
+    if not 0 < len(pairs) <= MAX_MEMORY_PAIRS:
         return None
     lines = (f"{one_cell(source)}\t{one_cell(target)}\n" for source, target in pairs.items())
     write_text(folder / MEMORY, "".join(lines))

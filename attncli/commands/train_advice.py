@@ -16,7 +16,7 @@ from models.storage.archive import read_about
 from models.storage.installed import installed
 from models.storage.settings import read_settings, task_of
 
-FEW_PAIRS = 50_000  # with more of them, a model of one's own may be better
+ENOUGH_PAIRS = 50_000  # with more of them, a model of one's own may be better
 READ = 40  # pairs by which the languages are recognised
 SURE = 0.9  # probability of both languages
 
@@ -24,7 +24,7 @@ SURE = 0.9  # probability of both languages
 def start_advice(config: RunConfig, words: Sequence[str]) -> str:
     """Return a line that names a model to start from; "" without one. words: of the command."""
     data = config.data
-    if config.start_from or not data.is_given or data.count(FEW_PAIRS) == FEW_PAIRS:
+    if config.start_from or not data.is_given or data.count(ENOUGH_PAIRS) == ENOUGH_PAIRS:
         return ""
     pairs = [*islice(data.texts(), READ)]
     with suppress(ModelError):  # the model that recognises languages is missing

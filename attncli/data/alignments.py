@@ -45,6 +45,9 @@ NAACL = re.compile(
 UNKNOWN: Lengths = (math.inf, math.inf)
 SIDES = ("source", "target")
 GOLD_INDEX = "give --gold-index 0 or --gold-index 1"
+SOFT = re.compile(r"[\d.\s]*\d[\s]*")  # of a source of one token
+TEXTS = "the texts that were aligned, words as that program cut them"
+WordLinks = tuple[Link, ...]  # of a pair: source word, target word, counted from 0
 
 
 class PairLinks(NamedTuple):
@@ -182,10 +185,6 @@ def _fault(written: RawLink, lengths: Lengths, base: int) -> str:
     return ""
 
 
-SOFT = re.compile(r"[\d.\s]*\d[\s]*")  # of a source of one token
-TEXTS = "the texts that were aligned, words as that program cut them"
-
-
 def read_external_alignments(
     path: Path, lengths: Sequence[tuple[int, int]]
 ) -> tuple[list[Panel], str]:
@@ -244,9 +243,6 @@ def _matrix(where: str, text: str, source: int, target: int) -> np.ndarray:
                 f"{where} has weights of {there} {side} tokens, the text {size} words", TEXTS
             )
     return table[:target, :source]
-
-
-WordLinks = tuple[Link, ...]  # of a pair: source word, target word, counted from 0
 
 
 def read_word_links(path: Path, total: int, unit: str = "pair") -> list[WordLinks]:

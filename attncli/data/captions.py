@@ -29,6 +29,8 @@ PARTS = {  # names of the splits of a Karpathy file
     "test": ("test",),
 }
 INNER = re.compile(r"(?<=\w)['’-](?=\w)")  # punctuation that belongs to a word
+FLIP = 0.5  # share of images that are mirrored
+CROP = 0.8  # smallest share of an image's area that is kept; 1: no cropping
 
 
 class Captioned(NamedTuple):
@@ -156,10 +158,6 @@ def _name(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r:.40} is not a file name")
     return value
-
-
-FLIP = 0.5  # share of images that are mirrored
-CROP = 0.8  # smallest share of an image's area that is kept; 1: no cropping
 
 
 @dataclass(frozen=True)

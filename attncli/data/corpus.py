@@ -20,10 +20,10 @@ from models.core.errors import ModelError
 
 LICENCE = re.compile(r"CC-BY .*Attribution: tatoeba\.org")  # third column of the tables of Anki
 HEAD = 500  # lines by which a source is told from references
-MOST = 500  # sources of a dev set, because they are decoded at every evaluation
-LEAST = 10  # scores of fewer sources say little
+MAX_DEV_SOURCES = 500  # they are decoded at every evaluation
+MIN_DEV_SOURCES = 10  # scores of fewer sources say little
 SEED = 1  # of the choice
-FEW = 5  # sources of a run from a trained model, which has little data, or of many corpora
+SMALL_DEV_SOURCES = 5  # of a run from a trained model, which has little data, or of many corpora
 BARS = "|||"  # as fast_align, Moses and others write pairs
 
 
@@ -196,14 +196,14 @@ def held_out(
     *,
     seed: int = SEED,
     few: bool = False,
-    most: int = MOST,
+    most: int = MAX_DEV_SOURCES,
 ) -> dict[str, str]:
     """Return a share of the distinct sources of pairs without an empty side, each with a target.
 
     All examples of a source are held out, so no source is in both sets. The choice is by a hash; it
     depends on the set of sources, not on their order, nor on train.seed: runs of several seeds have
-    one dev set. They are at most `most`, and none if that is fewer than LEAST. few: FEW of at least
-    20 sources are enough, even if that is a larger share.
+    one dev set. They are at most `most`, and none if that is fewer than MIN_DEV_SOURCES. few:
+    SMALL_DEV_SOURCES of at least 20 sources are enough, even if that is a larger share.
     """
     if not share:
         return {}
@@ -223,9 +223,9 @@ def held_out(
             del smallest[max(smallest)]
             largest = max(smallest) if len(distinct) >= enough else largest
     count = min(most, int(share * len(distinct)))
-    if few and len(distinct) >= 4 * FEW:
-        count = max(count, FEW)
-    elif count < LEAST:
+    if few and len(distinct) >= 4 * SMALL_DEV_SOURCES:
+        count = max(count, SMALL_DEV_SOURCES)
+    elif count < MIN_DEV_SOURCES:
         return {}
     chosen = {*sorted(smallest)[:count]}
     return dict(pair for number, pair in smallest.items() if number in chosen)

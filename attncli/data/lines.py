@@ -46,6 +46,7 @@ MAIL = "mail is not read: save its body as FILE.txt"
 NOT_UTF_8 = "not valid UTF-8"
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
 FIRST_OF_FILE = 125  # lines; each next chunk may have four times as many
+PROMPT = "> "
 
 
 class ClassifiedLine(NamedTuple):
@@ -155,9 +156,6 @@ def decode(line: bytes, number: int) -> Line:
     except UnicodeDecodeError as error:
         fault = f"{NOT_UTF_8} (byte 0x{body[error.start]:02x} at position {error.start + 1})"
         return Line(number, body.decode("utf-8", "replace"), ending, fault)
-
-
-PROMPT = "> "
 
 
 def input_chunks(stream: BinaryIO, what: str = "sentence") -> Iterator[list[Line]]:

@@ -19,6 +19,10 @@ from models.text.units import SubwordSampler
 
 FINAL = ".!?…。！？"  # punctuation that is left out at the end
 OPENING = "¿¡"
+Change = Callable[[str, random.Random], str]
+MAX_JOINED_PAIRS = 4  # pairs of one example
+LENGTHS = {2: 0.6, 3: 0.2, 4: 0.2}  # pairs of a concatenated example: share of such examples
+NEIGHBOURS = 0.5  # share of concatenated examples whose pairs are adjacent in their corpus
 
 
 def add_noise(text: str, rng: random.Random) -> str:
@@ -49,7 +53,6 @@ def typo(text: str, rng: random.Random) -> str:
     return text[:n] + middle + text[n + 1 + (kind == 2) :]
 
 
-Change = Callable[[str, random.Random], str]
 KINDS: tuple[tuple[Change, float], ...] = (
     (lambda text, rng: text.lower(), 6),
     (lambda text, rng: without_final_mark(text), 4),
@@ -57,10 +60,6 @@ KINDS: tuple[tuple[Change, float], ...] = (
     (typo, 4),
     (lambda text, rng: text.upper(), 1),
 )  # and their relative frequency
-
-MOST = 4  # pairs of one example
-LENGTHS = {2: 0.6, 3: 0.2, 4: 0.2}  # pairs of a concatenated example: share of such examples
-NEIGHBOURS = 0.5  # share of concatenated examples whose pairs are adjacent in their corpus
 
 
 class Direction(NamedTuple):
@@ -175,16 +174,16 @@ class Mixture(Examples):
         first = rng.choice(singles, round(len(singles) * share / (1 - share)))  # (C,)
         direction = self.direction_of(first)
         start, size = self.starts[direction][:, None], np.diff(self.starts)[direction][:, None]
-        near = start + (first[:, None] - start + np.arange(MOST)) % size
-        far = start + (rng.random((len(first), MOST)) * size).astype(np.int64)
+        near = start + (first[:, None] - start + np.arange(MAX_JOINED_PAIRS)) % size
+        far = start + (rng.random((len(first), MAX_JOINED_PAIRS)) * size).astype(np.int64)
         far[:, 0] = first
         members = np.where(rng.random((len(first), 1)) < NEIGHBOURS, near, far)
         wanted = rng.choice(list(LENGTHS), len(first), p=list(LENGTHS.values()))
         source, target = self.pair_lengths[:, members].cumsum(-1) + 1  # (C, 4)
         before = self._prefixes[:, direction, None]  # (2, C, 1)
         fits = np.maximum(source + before[0], target + before[1]) <= self.variation.longest
-        members[~fits | (np.arange(MOST) >= wanted[:, None])] = -1
-        alone = np.full((len(singles), MOST), -1)
+        members[~fits | (np.arange(MAX_JOINED_PAIRS) >= wanted[:, None])] = -1
+        alone = np.full((len(singles), MAX_JOINED_PAIRS), -1)
         alone[:, 0] = singles
         return np.concatenate([alone, members[members[:, 1] >= 0]])
 

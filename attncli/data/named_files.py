@@ -19,6 +19,15 @@ from models.core.files import open_regular
 from models.core.limits import ARCHIVE_MEMBERS, IMAGE_BYTES
 from models.text.normalise import nfc
 
+TAR = ".tar"
+SUFFIXES = (
+    *(".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"),
+    *(".heic", ".heif", ".avif"),
+)
+STDIN = "-"
+GROUP = 256  # images of one group
+SOUND = ".wav .flac .ogg .oga .opus .mp3 .aiff .aif .au .m4a .mp4 .mov .mkv .webm .aac .ac3 .wma"
+
 
 class FileRange(NamedTuple):
     """Position of the bytes of an image or a recording in a file."""
@@ -135,15 +144,6 @@ def last_part(name: str) -> str:
     return nfc(name.replace("\\", "/").rpartition("/")[2])
 
 
-TAR = ".tar"
-SUFFIXES = (
-    *(".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"),
-    *(".heic", ".heif", ".avif"),
-)
-STDIN = "-"
-GROUP = 256  # images of one group
-
-
 class FileKind(NamedTuple):
     """Files that are found in folders and archives by the ends of their names."""
 
@@ -158,7 +158,6 @@ class FileKind(NamedTuple):
 
 
 IMAGES = FileKind("an image", SUFFIXES)
-SOUND = ".wav .flac .ogg .oga .opus .mp3 .aiff .aif .au .m4a .mp4 .mov .mkv .webm .aac .ac3 .wma"
 RECORDINGS = FileKind("a recording", tuple(SOUND.split(" ")))
 
 

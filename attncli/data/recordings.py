@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FULL = 32767  # the largest sample
 WARPS = 15  # steps of a change of frequencies, up and down: their filters are kept
 MASKS = 2  # SpecAugment: masks of bands, and of frames
-MOST_MASKED = 0.2  # of the frames
+MAX_MASKED = 0.2  # of the frames
 
 
 class Transcribed(NamedTuple):
@@ -267,7 +267,7 @@ def masked(
         width = int(random.integers(0, min(augment.mask_bands, bands) + 1))
         start = int(random.integers(0, bands - width + 1))
         features[:, start : start + width] = value[start : start + width]
-        most = min(augment.mask_frames, int(MOST_MASKED / MASKS * frames))
+        most = min(augment.mask_frames, int(MAX_MASKED / MASKS * frames))
         width = int(random.integers(0, most + 1))
         start = int(random.integers(0, frames - width + 1))
         features[start : start + width] = value

@@ -33,6 +33,8 @@ SHAPES = ("circle", "square", "triangle", "cross")
 JOINS = ("and", "beside")
 GAP = 4  # pixels between two things, at least
 ALONE = 0.2  # share of scenes with one thing
+GROUND = (235, 235, 230)
+FINE = 4  # factor of supersampling, for smooth edges
 
 
 class Box(NamedTuple):
@@ -125,10 +127,6 @@ def _random_scene(rng: random.Random) -> Scene:
             colour, shape = rng.choice(sorted(COLOURS)), rng.choice(SHAPES)
             things.append(Thing(size, colour, shape, box))
     return Scene(tuple(things))
-
-
-GROUND = (235, 235, 230)
-FINE = 4  # factor of supersampling, for smooth edges
 
 
 def png(scene: Scene) -> bytes:

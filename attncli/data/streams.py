@@ -21,6 +21,15 @@ from models.core.limits import FILE_BYTES, WINDOW_BYTES
 
 # Ends of lines for some readers of JSON lines, and characters that control a terminal
 SPECIAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+COMPRESSED = (".gz", ".xz", ".zst")
+TEXT = "text"  # lines; not a document format
+WESTERN = "windows-1252"
+MAX_ACCENTED = 0.3  # share of the letters; a text in another code page has more
+FOLDERS = "`attn bulk FOLDER OUT -- translate` reads folders of text; a document: -i FILE -o FILE"
+CONVERT = "convert it: iconv -f ENCODING -t UTF-8"
+BLOCK = 1 << 16  # bytes of one read
+PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
+Write = Callable[[bytes], None]
 
 
 def as_json(record: object) -> str:
@@ -34,14 +43,6 @@ def as_json_line(record: object) -> str:
     return SPECIAL.sub(lambda found: f"\\u{ord(found[0]):04x}", row)
 
 
-COMPRESSED = (".gz", ".xz", ".zst")
-TEXT = "text"  # lines; not a document format
-WESTERN = "windows-1252"
-MOST_ACCENTED = 0.3  # share of the letters; a text in another code page has more
-FOLDERS = "`attn bulk FOLDER OUT -- translate` reads folders of text; a document: -i FILE -o FILE"
-CONVERT = "convert it: iconv -f ENCODING -t UTF-8"
-
-
 def western(content: bytes) -> str | None:
     """Return some content that is not UTF-8 as Windows-1252; None if it does not look like that."""
     try:
@@ -51,11 +52,7 @@ def western(content: bytes) -> str | None:
     letters = [sign for sign in text if sign.isalpha()]
     accented = sum(sign > "\x7f" for sign in letters)
     is_binary = b"\xff" in content or any(sign < " " and sign not in "\t\n\r\f" for sign in text)
-    return None if is_binary or accented > MOST_ACCENTED * len(letters) else text
-
-
-BLOCK = 1 << 16  # bytes of one read
-PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
+    return None if is_binary or accented > MAX_ACCENTED * len(letters) else text
 
 
 def uncompressed(path: Path) -> Path:
@@ -156,9 +153,6 @@ def _portions(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
     """Cut blocks into portions of at most `size` bytes."""
     for block in blocks:
         yield from (block[start : start + size] for start in range(0, len(block), size))
-
-
-Write = Callable[[bytes], None]
 
 
 @contextmanager

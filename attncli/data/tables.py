@@ -22,6 +22,20 @@ from models.text.lexicon import LONGEST, MARKS, form_of, is_form
 
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 WAY = re.compile(r"\w+-\w+")  # a direction
+Row = TypeVar("Row", bound=Sequence[str])
+
+WITH_TABS = "save a table of commas with tabs"  # advice for one that is not read
+HEAD = 50  # rows by which a column of numbers is recognised
+MIN_NUMBERS = 3  # filled cells of such a column
+NUMBER = re.compile(r"[\s\d.,:;%/+-]*\d[\s\d.,:;%/+-]*")
+NAME = re.compile(  # of a column, in lower case
+    "labels?|class|category|intent|topic|sentiment|tag|annotation|texts?|sentences?|utterance|"
+    "content|document|query|source|src|source_text|input|target|tgt|target_text|output|translation|"
+    "reference|id|nr|no|number|index|score|line|ar|bg|ca|cs|da|de|el|en|es|et|fa|fi|fr|hr|hu|ja|ko|"
+    "lt|lv|nb|nl|nn|pl|pt|ro|ru|sk|sl|sv|tr|uk|vi|zh|eng|deu|ger|fra|fre|spa|ita|nld|por|rus|"
+    "english|german|french|spanish|italian|dutch|portuguese|russian|chinese|japanese|deutsch|"
+    "englisch|français|español|italiano|nederlands"
+)
 
 
 def read_content(path: Path | str) -> bytes:
@@ -34,22 +48,6 @@ def read_head(path: Path | str) -> bytes:
     """Return the first decompressed bytes of a file, without a byte order mark."""
     with open_input(Path(path)) as stream:
         return next(decompressed(stream, path), b"").removeprefix(MARK)
-
-
-Row = TypeVar("Row", bound=Sequence[str])
-
-WITH_TABS = "save a table of commas with tabs"  # advice for one that is not read
-HEAD = 50  # rows by which a column of numbers is recognised
-LEAST = 3
-NUMBER = re.compile(r"[\s\d.,:;%/+-]*\d[\s\d.,:;%/+-]*")
-NAME = re.compile(  # of a column, in lower case
-    "labels?|class|category|intent|topic|sentiment|tag|annotation|texts?|sentences?|utterance|"
-    "content|document|query|source|src|source_text|input|target|tgt|target_text|output|translation|"
-    "reference|id|nr|no|number|index|score|line|ar|bg|ca|cs|da|de|el|en|es|et|fa|fi|fr|hr|hu|ja|ko|"
-    "lt|lv|nb|nl|nn|pl|pt|ro|ru|sk|sl|sv|tr|uk|vi|zh|eng|deu|ger|fra|fre|spa|ita|nld|por|rus|"
-    "english|german|french|spanish|italian|dutch|portuguese|russian|chinese|japanese|deutsch|"
-    "englisch|français|español|italiano|nederlands"
-)
 
 
 def is_header(row: Sequence[str]) -> bool:
@@ -76,7 +74,7 @@ def without_header(rows: Iterator[Row], name: str, *, column: int = 0) -> Iterat
 def _check_numbers(rows: Sequence[Sequence[str]], name: str, column: int) -> None:
     """Report texts that are numbers alone, beside texts that are not."""
     filled = [row for row in rows if len(row) > column and row[column].strip()]
-    if len(filled) < LEAST or not all(NUMBER.fullmatch(row[column]) for row in filled):
+    if len(filled) < MIN_NUMBERS or not all(NUMBER.fullmatch(row[column]) for row in filled):
         return
     others = [cell for row in filled for n, cell in enumerate(row) if n != column]
     if all(NUMBER.fullmatch(cell) for cell in others if cell.strip()):

@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     from models.engines.translator import Translator
 
 DIGITS = 4
-LOSS, CLEAR, LEAST = "comprehensiveness", 2.0, 0.1  # measure; times random; value from which on
+LOSS = "comprehensiveness"
+CLEAR, MIN_GAIN = 2.0, 0.1  # an explanation is trusted from so many times random and this value on
 KEY = "share of the largest relevance of a method"
 REFERENCE = "erasure"  # method that the others are correlated with in text
 
@@ -363,7 +364,7 @@ def closing_sentence(found: Explanation) -> str:
     at, sign = (names.index(LOSS), 1) if LOSS in names else (names.index("deletion"), -1)
     best = max(found.rows, key=lambda row: sign * means(row.measures)[at])
     gain, chance = means(best.measures)[at], means(found.control)[at]
-    clear = gain >= max(CLEAR * chance, LEAST) if sign > 0 else gain * CLEAR <= chance
+    clear = gain >= max(CLEAR * chance, MIN_GAIN) if sign > 0 else gain * CLEAR <= chance
     first = zip(found.target, best.values.argmax(1).tolist(), strict=True)
     source = labelled(found.source, found.entries)
     decided = ", ".join(f"{word} \u2190 {source[i]}" for word, i in first if source)

@@ -29,7 +29,7 @@ SPARED = 2.0  # of the score of the dev set that is given up for old knowledge
 # that the replay set may lose: nats per token, and points of the score that is shown
 FORGOTTEN = {"loss": 0.08, "bleu": 2.0}
 MEASURED = 200  # examples of the dev set
-FEW = 20  # examples, of which BLEU is often 0, because no four words agree
+MIN_BLEU_EXAMPLES = 20  # examples, of which BLEU is often 0, because no four words agree
 
 Tensors = dict[str, Tensor]
 
@@ -50,7 +50,7 @@ def compared(run: Run, report: Report) -> Compared | None:
     dev, metric = dev and dev.some(spread(len(dev), MEASURED)), run.config.train.metric
     if dev and metric == "loss":  # of which people cannot judge a change
         metric = dev.default_metric()
-        metric = "rouge_l" if metric == "bleu" and len(dev) < FEW else metric
+        metric = "rouge_l" if metric == "bleu" and len(dev) < MIN_BLEU_EXAMPLES else metric
 
     def score(part: DevSet, name: str, share: float) -> float:
         return value(run, mixed(first, last, share), part, name, report)

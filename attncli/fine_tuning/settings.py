@@ -19,9 +19,9 @@ from models.storage.settings import read_settings
 
 REPLAY = 1 / 2  # share of the replay set in the examples of an epoch
 BOUNDED = 180  # updates with a replay set: each costs old knowledge
-PASSES = 3000  # examples that a run without one sees at most, unless it has MOST passes or LEAST
-MOST, LEAST = 10, 3  # passes over the data
-COUNTED = PASSES // LEAST  # examples to count; more do not change the settings
+SEEN_EXAMPLES = 3000  # of a run without one: as many passes over its data, within these bounds:
+MAX_PASSES, MIN_PASSES = 10, 3
+COUNTED = SEEN_EXAMPLES // MIN_PASSES  # examples to count; more do not change the settings
 # of another stage of training (hard attention, rewards, unfreezing)
 STAGES = ("model.", "train.self_critical_", "train.encoder_from", "train.attention.")
 RATES = frozenset({"train.lr", "train.self_critical_lr"})
@@ -73,7 +73,7 @@ def fine_tuning(examples: int, rate: float, given: Collection[str], *, has_repla
     if RATES.intersection(given) and any(name.startswith(STAGES) for name in given):
         return {}
     is_bounded = has_replay and "train.epochs" not in given
-    passes = max(LEAST, min(MOST, PASSES // max(1, examples)))
+    passes = max(MIN_PASSES, min(MAX_PASSES, SEEN_EXAMPLES // max(1, examples)))
     return {
         "optimiser": "adam",
         "lr": rate,

@@ -17,7 +17,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from attncli.data.corpus import LEAST, fingerprint
+from attncli.data.corpus import MIN_DEV_SOURCES, fingerprint
 from attncli.jobs.train import StopRequested, dry_run, fingerprints, stoppable, train
 from attncli.jobs.variants import Variant
 from attncli.scoring.comparison import RunScores, from_record
@@ -46,7 +46,12 @@ from models.engines.trained import usable_device
 from models.networks.bundle import Bundle, read
 
 MEASURED = "measured.json"  # in the run folder
-MOST_LOSS = 700  # nats per token; the perplexity of a larger one has no number
+MAX_LOSS = 700  # nats per token; the perplexity of a larger one has no number
+# Settings that do not change the time of an update, or that are read for each run.
+UNTIMED = (
+    *("steps", "epochs", "minutes", "patience", "evaluate_every", "average", "seed"),
+    *("lr", "schedule", "warmup", "plateau_patience", "label_smoothing"),
+)
 
 
 class Tests(NamedTuple):
@@ -168,7 +173,7 @@ def check_dev(sizes: Started | Estimate, share: float) -> None:
     if not sizes.dev:
         raise NoDevError(
             f"no dev set: data.dev_share = {share} of {sizes.pairs:,} {sizes.unit}",
-            f"{LEAST} or more, which select the weights",
+            f"{MIN_DEV_SOURCES} or more, which select the weights",
             "give --dev FILE, or raise data.dev_share",
         )
 
@@ -187,13 +192,6 @@ def missing(runs: Sequence[Planned], tests: Tests, best: int) -> list[Planned]:
         return left
     first = [rows[run] for run in runs if run.first and run in rows]
     return [run for run in in_turn(runs, first, best) if run not in rows]
-
-
-# Settings that do not change the time of an update, or that are read for each run.
-UNTIMED = (
-    *("steps", "epochs", "minutes", "patience", "evaluate_every", "average", "seed"),
-    *("lr", "schedule", "warmup", "plateau_patience", "label_smoothing"),
-)
 
 
 def times_needed(
@@ -318,8 +316,8 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
     test = source.test_set(tests.files, progress) if tests.files else None
     runner: Any = resolve_name(source_of(config.model.family).runner)
     loss, found = scores(bundle, dev, config.train, progress)
-    if loss > MOST_LOSS:
-        raise ModelError(f"a dev loss of {loss:.3g}", f"at most {MOST_LOSS}", "lower train.lr")
+    if loss > MAX_LOSS:
+        raise ModelError(f"a dev loss of {loss:.3g}", f"at most {MAX_LOSS}", "lower train.lr")
     row = RunScores(
         variant=run.variant,
         seed=config.train.seed,

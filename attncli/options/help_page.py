@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-FEW = 12  # options that are listed without sections
+MAX_WITHOUT_SECTIONS = 12  # options that are listed without sections
 OTHER = "Other options"
 SECTIONS = {  # section: names of options
     "Data": "dev corpus tagged-corpus dev-corpus images captions labels audio transcripts train "
@@ -55,7 +55,7 @@ class HelpPage(TyperCommand):
         sections = {"Arguments": arguments} | {title: [] for title in ("Options", *SECTIONS, OTHER)}
         for option in options:
             section = next(filter(None, map(SECTION_OF.get, option.opts)), OTHER)
-            sections[section if len(options) > FEW else "Options"].append(option)
+            sections[section if len(options) > MAX_WITHOUT_SECTIONS else "Options"].append(option)
         for title, found in sections.items():
             own = [param for param in found if not {*COMMON} & {*param.opts}]
             records = filter(None, (param.get_help_record(ctx) for param in own))

@@ -33,6 +33,17 @@ if TYPE_CHECKING:
 Drawn = AlignedPair | WeightedText
 ALIGNMENTS = "attncli.render.alignment_writers"
 WEIGHTED_TEXTS = "attncli.render.weighted_text"
+NAME = "{name}"  # placeholder in names of pictures: the name of the input without its suffix
+Input = Annotated[
+    Path | None,
+    typer.Option("--input", "-i", help="File to read instead of standard input (gz, xz, zst too)."),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="File to write instead of standard output (gz, xz, zst too)."
+    ),
+]
 
 
 class Drawing(NamedTuple):
@@ -123,9 +134,6 @@ def check_shown(show: bool, format: str) -> None:
         )
 
 
-NAME = "{name}"  # placeholder in names of pictures: the name of the input without its suffix
-
-
 class PictureFiles:
     """Pictures of images or recordings: a file for each; those of one name get numbers."""
 
@@ -178,17 +186,6 @@ class LineOutcome(Noted, Protocol):
 
 
 LineResult = TypeVar("LineResult", bound=LineOutcome)
-
-Input = Annotated[
-    Path | None,
-    typer.Option("--input", "-i", help="File to read instead of standard input (gz, xz, zst too)."),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="File to write instead of standard output (gz, xz, zst too)."
-    ),
-]
 
 
 def open_source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:

@@ -19,7 +19,7 @@ from models.core.errors import ModelError, NotFoundError
 from models.core.settings import option
 
 MODEL = "ATTN_MODEL"
-MOST_THREADS = 512  # thousands of them take a minute to start, and memory
+MAX_THREADS = 512  # thousands of them take a minute to start, and memory
 
 Models = Annotated[
     list[Path] | None,
@@ -48,7 +48,7 @@ Device = Annotated[
 ]
 Threads = Annotated[
     int,
-    typer.Option(min=0, max=MOST_THREADS, help="Processor threads (0: the default of torch)."),
+    typer.Option(min=0, max=MAX_THREADS, help="Processor threads (0: the default of torch)."),
 ]
 
 MemoryFile = Annotated[
@@ -97,6 +97,7 @@ GoldIndex = Annotated[
     Literal["0", "1"] | None,
     typer.Option(help="Index of the first word in --gold, if the file does not show it."),
 ]
+UNKNOWN = object()  # a value that Typer converts
 
 
 def look_option(places: str) -> Any:
@@ -127,9 +128,6 @@ class PictureSettings:
     """Pictures of a command that reads lines."""
 
     lines: str = option("", "lines to draw, such as 1-20,35 (empty: the first)")
-
-
-UNKNOWN = object()  # a value that Typer converts
 
 
 def convert_quickly(command: Any, function: Callable[..., Any] | None = None) -> Any:

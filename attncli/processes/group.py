@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 LAUNCHED = ("RANK", "WORLD_SIZE", "MASTER_ADDR")  # variables that torchrun sets
+WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends
+PAUSE = 0.02  # seconds between two queries of the store
+START, END, TOLD = "start", "end", "told"  # keys: a run to join; nothing more to do; faults told
+SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "socket")  # of a lost process
 
 
 class Rank(NamedTuple):
@@ -57,12 +61,6 @@ def own_rank(processes: int = 1) -> Rank:
             "leave out --processes",
         )
     return rank
-
-
-WAIT_SECONDS = 600.0  # that a process waits for another before the run is saved and ends
-PAUSE = 0.02  # seconds between two queries of the store
-START, END, TOLD = "start", "end", "told"  # keys: a run to join; nothing more to do; faults told
-SIGNS = ("gloo", "nccl", "connection", "timed out", "timeout", "socket")  # of a lost process
 
 
 class Processes(World):

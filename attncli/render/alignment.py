@@ -15,6 +15,9 @@ from attncli.task.runner import JsonObject
 
 DIGITS = 4
 PLACE = "@DATA@"  # of the pairs in page.html
+# colours of weights at equal distances from 0 to 1
+STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
+LINK = "#d55e00"  # the frame of a link
 
 
 def pharaoh(pair: AlignedPair, probabilities: bool, base: int = 0) -> str:
@@ -139,11 +142,6 @@ def _panel(panel: Panel) -> JsonObject:
         record["shape"] = panel.heads.shape[:2]
         record["heads"] = base64.b64encode(levels.tobytes()).decode("ascii")
     return record
-
-
-# colours of weights at equal distances from 0 to 1
-STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
-LINK = "#d55e00"  # the frame of a link
 
 
 class Shade(NamedTuple):

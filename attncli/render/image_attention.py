@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 PANEL_SIDE, PANEL, BELOW = 224, 1.7, 0.5  # of a panel: pixels, inches, inches of its texts
 COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
 SHARES = (0, 0.25, 0.5, 0.75, 1)  # of the cells of the scale
+SIDE = 384  # pixels of the longer side of an image on the page
+MAP_SIDE = 96  # pixels of the longer side of a map; the browser enlarges it
+SHADES = " ░▒▓█"
+WIDEST, NARROWEST, COLUMN_GAP = 32, 12, 2  # columns of a panel, and between panels
+RESET = "\x1b[0m"
 
 
 def draw_maps(attention: AttentionMaps, *, kind: str = "png") -> bytes:
@@ -85,8 +90,6 @@ def _scale(figure: Figure, note: str) -> None:
     )
 
 
-SIDE = 384  # pixels of the longer side of an image on the page
-MAP_SIDE = 96  # pixels of the longer side of a map; the browser enlarges it
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; background: #fff; color: #1a1a1a }
 main { display: flex; flex-wrap: wrap; gap: 2rem; align-items: flex-start }
@@ -189,11 +192,6 @@ def writer_of(path: Path, writers: Mapping[str, Any] = WRITERS) -> Any:
     if writer is None:
         raise ModelError(f"--picture {path}", f"a name ending in {', '.join(writers)}, or a folder")
     return writer
-
-
-SHADES = " ░▒▓█"
-WIDEST, NARROWEST, COLUMN_GAP = 32, 12, 2  # columns of a panel, and between panels
-RESET = "\x1b[0m"
 
 
 def maps_as_text(attention: AttentionMaps, screen: Screen) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float32]
     Maps = Sequence[tuple[SpokenSegment, SoundAttention]]
 
-MOST = 12  # segments of a picture; a page has all
+MAX_DRAWN_SEGMENTS = 12  # segments of a picture; a page has all
 SPACE = "▁"  # at the start of a token that begins a word
 LEVELS = " ▁▂▃▄▅▆▇█"  # energies in a terminal
 
@@ -60,13 +60,13 @@ def energies(attention: SoundAttention) -> Array:
 
 
 def draw_sound(name: str, maps: Maps, wav: bytes = b"", *, kind: str = "png") -> bytes:
-    """Draw the first MOST segments. kind: svg, png or pdf."""
+    """Draw the first MAX_DRAWN_SEGMENTS segments. kind: svg, png or pdf."""
     import matplotlib
     from matplotlib.figure import Figure
 
     from attncli.render.figures import fonts, label_of, saved
 
-    shown = maps[:MOST]
+    shown = maps[:MAX_DRAWN_SEGMENTS]
     rows = [0.24 * max(len(found.tokens), 1) for _, found in shown]  # inches
     heights = [size for tokens in rows for size in (1.3, tokens)] or [1.0]
     longest = max((one.end - one.start for one, _ in shown), default=1.0)

@@ -65,6 +65,14 @@ _FUNCTION_WORDS = (
     "they them there which who what where when one each all both no not very"
 )
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
+ORDER = 4  # words of the longest n-grams
+SIGMA = 6.0
+SCALE = 10.0
+
+NGram = tuple[str, ...]
+REPETITION = 0.5  # price of a repeated content word
+COCO_BETA = 1.2
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 
 
 def is_content_word(word: str) -> bool:
@@ -79,13 +87,6 @@ def words(caption: str) -> list[str]:
         if token not in PUNCTUATION and token.strip('.-"'):
             found += HALVES.get(token, (BRACKETS.get(token, token),))
     return found
-
-
-ORDER = 4  # words of the longest n-grams
-SIGMA = 6.0
-SCALE = 10.0
-
-NGram = tuple[str, ...]
 
 
 class Weighted(NamedTuple):
@@ -163,9 +164,6 @@ def similarity(output: Weighted, reference: Weighted) -> float:
     return total / ORDER * math.exp(-(difference**2) / (2 * SIGMA**2))
 
 
-REPETITION = 0.5  # price of a repeated content word
-
-
 class Reward:
     """Reward of captions of the training images, computed from their reference captions.
 
@@ -195,10 +193,6 @@ def repeated(caption: Words, references: References) -> int:
         for word, times in Counter(caption).items()
         if times > 1 and is_content_word(word)
     )
-
-
-COCO_BETA = 1.2
-WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 
 
 def rouge_l(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:

@@ -30,7 +30,7 @@ QUALITY = {  # metrics of outputs: name, digits after the point; higher is bette
 }
 LOWER = ("wer", "cer")  # metrics of which lower is better
 PARTS = ("dev", "test")
-LEAST_BLEU = 10  # below it, differences between variants say nothing
+MIN_BLEU = 10  # below it, differences between variants say nothing
 
 
 class RunScores(NamedTuple):
@@ -154,10 +154,10 @@ def verdict(rows: Sequence[RunScores]) -> str:
 def low_scores(rows: Sequence[RunScores]) -> str:
     """Return a sentence that tells if all scores are too low to compare variants, or ""."""
     best = max(row.dev_score for row in rows)
-    if rows[0].metric != "bleu" or best >= LEAST_BLEU:
+    if rows[0].metric != "bleu" or best >= MIN_BLEU:
         return ""
     return (
-        f"The best dev BLEU is {best:.2f}, below {LEAST_BLEU}: such scores do not tell variants "
+        f"The best dev BLEU is {best:.2f}, below {MIN_BLEU}: such scores do not tell variants "
         "apart; train for more updates, or on more data."
     )
 

@@ -18,11 +18,11 @@ from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.task.runner import JsonObject
 
-MOST_LABELS = 1000
+MAX_LABELS = 1000
 AUTO = "auto"
 IDENTIFIER = "languages"  # the model whose labels are languages
 READ = 2000  # characters of a text that are read
-LEAST = 1.0  # percent of a language that is listed
+MIN_PERCENT = 1.0  # percent of a language that is listed
 
 
 class Detected(NamedTuple):
@@ -41,7 +41,7 @@ async def classify(request: Request) -> Response:
     call = await call_of(request)
     given, texts = call.given, call.texts()
     model = call.service.catalogue.model(given.text("model", ""), CLASSIFY)
-    nbest = max(1, given.number("nbest", 5, MOST_LABELS))
+    nbest = max(1, given.number("nbest", 5, MAX_LABELS))
     job = call.job(CLASSIFY, nbest=nbest, weights=given.flag("attention", True))
     found = await call.run(model.name, job, [" ".join(text.split()) for text in texts])
     return call.answer([_record(outcome) for outcome in found])
@@ -67,11 +67,12 @@ async def detected(
         raise RequestError(400, f"{AUTO} is not supported: no model recognises languages here")
     texts = [MARKUP.sub(" ", text) for text in texts]
     shown = [" ".join(text[:READ].split()) for text in texts]
-    outcomes = await call.run(IDENTIFIER, Job.of(CLASSIFY, nbest=MOST_LABELS), shown)
+    outcomes = await call.run(IDENTIFIER, Job.of(CLASSIFY, nbest=MAX_LABELS), shown)
     ranked = judged(texts, [_shares(outcome, candidates) for outcome in outcomes])
     found = [[Detected(a, round(100 * b, 1)) for a, b in shares.items()] for shares in ranked]
     return [
-        [one for n, one in enumerate(each) if not n or one.confidence >= LEAST] for each in found
+        [one for n, one in enumerate(each) if not n or one.confidence >= MIN_PERCENT]
+        for each in found
     ]
 
 

@@ -19,14 +19,14 @@ from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.task.runner import JsonObject
 
-MOST_CAPTIONS = 20
+MAX_CAPTIONS = 20
 
 
 async def caption(request: Request) -> Response:
     """Caption the image in the body, or in the field `file` of a form."""
     call = await call_of(request)
     given = call.given
-    nbest = max(1, given.number("nbest", 1, MOST_CAPTIONS))
+    nbest = max(1, given.number("nbest", 1, MAX_CAPTIONS))
     steered = steering(call)
     job = call.job(CAPTION, nbest=nbest, weights=given.flag("attention", True), **steered)
     image = next(filter(None, given.files.values()), b"")

@@ -25,12 +25,12 @@ SECONDS = 2  # after which a client may try again
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 FORM, BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
 TEXTS = ("q", "translation", "look", "timestamp_granularities[]")  # fields that may be lists
-MOST_FIELDS = 1000  # of a form
+MAX_FIELDS = 1000  # of a form
 DIVIDING = (b",", b"[", b"{", b"%")  # signs before a value of JSON, or a character of a form
 UNREADABLE = "the form cannot be read"
-MOST_TERMS = 1000  # of a glossary
-MOST_LOOKS = 20  # of one output
-MOST_PART = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
+MAX_TERMS = 1000  # of a glossary
+MAX_LOOKS = 20  # of one output
+MAX_PART_BYTES = 1 << 26  # bytes of a field that is no file; `max_body` is the smaller one
 BODY_SECONDS = 30.0  # in which a client must have sent its body, and more for a large one
 BYTES_PER_SECOND = 1 << 20  # that a client must send beyond that
 
@@ -108,8 +108,8 @@ class Parameters(NamedTuple):
     def looks(self) -> tuple[str, ...]:
         """Return where an output looks: one text, or several; "": nowhere."""
         given = self.texts("look") if self.values.get("look") else []
-        if len(given) > MOST_LOOKS:
-            raise invalid(f"look has {len(given):,} entries: at most {MOST_LOOKS}")
+        if len(given) > MAX_LOOKS:
+            raise invalid(f"look has {len(given):,} entries: at most {MAX_LOOKS}")
         return tuple(given)
 
     def number(self, name: str, default: int, most: int) -> int:
@@ -145,8 +145,8 @@ class Parameters(NamedTuple):
             key = term.source if cased else term.source.casefold()
             if found.setdefault(key, term) != term:
                 raise invalid(f"{name} has two translations of {term.source[:40]}")
-        if len(found) > MOST_TERMS:
-            raise invalid(f"{name} has {len(found):,} entries: at most {MOST_TERMS:,}")
+        if len(found) > MAX_TERMS:
+            raise invalid(f"{name} has {len(found):,} entries: at most {MAX_TERMS:,}")
         return tuple(found.values())
 
     def read_mode(self) -> str:
@@ -188,7 +188,7 @@ async def read_parameters(request: Request, most: int) -> Parameters:
         return Parameters(values, {}, {})
     try:
         if kind == FORM and not body.lstrip().startswith(b"{"):  # Starlette reads it as Latin-1
-            fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+            fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
             return Parameters(values | _listed(fields), {}, {})
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -233,7 +233,7 @@ async def _gone(request: Request) -> None:
 async def _multipart(request: Request, values: JsonObject) -> Parameters:
     files: dict[str, bytes] = {}
     names: dict[str, str] = {}
-    reading = request.form(max_files=4, max_fields=MOST_FIELDS, max_part_size=MOST_PART)
+    reading = request.form(max_files=4, max_fields=MAX_FIELDS, max_part_size=MAX_PART_BYTES)
     try:
         form = await _in_time(request, reading)
     except (HTTPException, MultiPartException, ValueError, KeyError, AssertionError):

@@ -26,10 +26,10 @@ from attncli.task.runner import JsonObject
 from attncli.translate.doubts import reason
 from models.core.annexes import entries, find_part
 
-MOST_ALTERNATIVES = 20
-WORDS_SHOWN, MOST_WORDS = 8, 20  # of /alternatives
+MAX_ALTERNATIVES = 20
+WORDS_SHOWN, MAX_WORDS = 8, 20  # of /alternatives
 # characters of a line times those of its translation, of all lines; with every head, HEADS times
-MOST_WEIGHTS, HEADS = 16_000_000, 8
+MAX_WEIGHTS, HEADS = 16_000_000, 8
 FORMATS = ("text", *entries("service text"))
 WORDS = ("align.units=word",)  # also of a model that saves other units
 
@@ -92,7 +92,7 @@ async def alternatives(request: Request) -> Response:
     """Return the words that the translation of a text can go on with behind a prefix."""
     call = await call_of(request)
     given, model = call.given, call.given.text("model", "")
-    count = max(1, given.number("n", WORDS_SHOWN, MOST_WORDS))
+    count = max(1, given.number("n", WORDS_SHOWN, MAX_WORDS))
     [language] = await _sources(call, [_one_text(call)], *_languages(call), model)
     target = call.service.catalogue.language(given.text("target"), model)
     direction = call.service.catalogue.direction(language.language, target, model)
@@ -156,7 +156,7 @@ async def align(request: Request) -> Response:
 def _check_weights(heads: bool, lines: list[str], others: list[str]) -> None:
     """Raise RequestError for texts with too many weights between their words."""
     cells = sum(len(line) * len(other) for line, other in zip(lines, others, strict=True))
-    if cells * (HEADS if heads else 1) > MOST_WEIGHTS:
+    if cells * (HEADS if heads else 1) > MAX_WEIGHTS:
         raise invalid("the lines are too long for alignments; divide the text into shorter lines")
 
 
@@ -174,7 +174,7 @@ def _job(call: Call) -> Job:
         "translate",
         weights=weights,
         settings=(*WORDS, call.address),
-        nbest=1 + given.number("alternatives", 0, MOST_ALTERNATIVES),
+        nbest=1 + given.number("alternatives", 0, MAX_ALTERNATIVES),
         document=format == "html",
         heads=heads,
         glossary=call.terms(),

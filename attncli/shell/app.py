@@ -39,6 +39,41 @@ from models.core.errors import ModelError, exhausted, is_exhausted
 
 SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 GRACE = 1.0  # seconds in which further signals are ignored; `timeout` sends each signal twice
+# A command's place is "module:function". Two words are a command under another command.
+COMMANDS = {
+    "train": "attncli.commands.train:train",
+    **task_commands(scoring=False),
+    **task_commands(scoring=True),
+    "runs": "attncli.commands.runs:list_runs",
+    "runs prune": "attncli.commands.runs:prune",
+    "models": "attncli.commands.models:list_models",
+    "models show": "attncli.commands.models:show",
+    "models pack": "attncli.commands.models:pack",
+    "models export": "attncli.commands.models:export",
+    "models add": "attncli.commands.models:add",
+    "models remove": "attncli.commands.models:remove",
+    "models verify": "attncli.commands.models:verify",
+    **entries("command"),
+}
+GROUPS = {  # commands in `attn --help`, which names the others in one line
+    "Use": [
+        *("translate", "classify", "caption", "transcribe", "align", "explain", "serve", "bulk")
+    ],
+    "Train and score": ["train", "align train", "evaluate", "models compare", "runs"],
+    "Models": [
+        "models",
+        *(f"models {name}" for name in ["show", "add", "pack", "export"]),
+    ],
+}
+COMPLETING = "_ATTN_COMPLETE"  # set by the shell while it completes a line
+KINDS_OF_PARTS = "attncli.commands.models:KINDS"  # `attn models KIND` shows one
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Report problems only: no remarks, no progress.")
+]
+USAGE: Any = typer.BadParameter.__base__  # any error in the words of a command line
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
+OF_FILES = (*NO_ROOM, errno.EIO, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 class Termination:
@@ -76,46 +111,9 @@ class Termination:
             signal.raise_signal(self.number)
 
 
-# A command's place is "module:function". Two words are a command under another command.
-COMMANDS = {
-    "train": "attncli.commands.train:train",
-    **task_commands(scoring=False),
-    **task_commands(scoring=True),
-    "runs": "attncli.commands.runs:list_runs",
-    "runs prune": "attncli.commands.runs:prune",
-    "models": "attncli.commands.models:list_models",
-    "models show": "attncli.commands.models:show",
-    "models pack": "attncli.commands.models:pack",
-    "models export": "attncli.commands.models:export",
-    "models add": "attncli.commands.models:add",
-    "models remove": "attncli.commands.models:remove",
-    "models verify": "attncli.commands.models:verify",
-    **entries("command"),
-}
-GROUPS = {  # commands in `attn --help`, which names the others in one line
-    "Use": [
-        *("translate", "classify", "caption", "transcribe", "align", "explain", "serve", "bulk")
-    ],
-    "Train and score": ["train", "align train", "evaluate", "models compare", "runs"],
-    "Models": [
-        "models",
-        *(f"models {name}" for name in ["show", "add", "pack", "export"]),
-    ],
-}
-COMPLETING = "_ATTN_COMPLETE"  # set by the shell while it completes a line
-KINDS_OF_PARTS = "attncli.commands.models:KINDS"  # `attn models KIND` shows one
-
-
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Report problems only: no remarks, no progress.")
-]
-
 # Waiting threads sleep instead of spinning (OpenMP's default). Spinning gives no measurable gain on
 # an idle machine and multiplies the time on a busy one. This is set before torch is imported.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-USAGE: Any = typer.BadParameter.__base__  # any error in the words of a command line
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk: not a bug
-OF_FILES = (*NO_ROOM, errno.EIO, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 def main() -> None:

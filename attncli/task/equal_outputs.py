@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-FEWEST = 10  # different inputs from which on equal outputs are reported
+MIN_INPUTS = 10  # different ones, from which on equal outputs are reported
 REMEMBERED = 1000  # inputs, and outputs, that are counted
 
 
@@ -33,6 +33,6 @@ class EqualOutputs:
     def note(self, inputs: str, outputs: str) -> str:
         """Return a warning, or "". inputs, outputs: what they are called."""
         [(output, count)] = self._outputs.most_common(1) or [("", 0)]
-        if self._count < FEWEST or count <= self._share * self._count:
+        if self._count < MIN_INPUTS or count <= self._share * self._count:
             return ""
         return f"{count:,} of {self._count:,} {inputs} have the same {outputs}, {output!r}"

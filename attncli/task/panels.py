@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from models.core.types import Link
     from models.text.lexicon import UnitEntry
 
-LEAST_SHOWN = 0.005  # a cell with a smaller weight is drawn empty
+MIN_DRAWN_WEIGHT = 0.005  # a cell with a smaller weight is drawn empty
 
 
 class Panel(NamedTuple):
@@ -41,7 +41,7 @@ class Panel(NamedTuple):
 
     def has_frame(self, i: int, j: int) -> bool:
         """Return True if source unit i and target unit j are linked and their cell is not empty."""
-        return (i, j) in self.links and self.weight(i, j) >= LEAST_SHOWN
+        return (i, j) in self.links and self.weight(i, j) >= MIN_DRAWN_WEIGHT
 
 
 class AlignedPair(NamedTuple):

@@ -17,6 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, T
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+Item = TypeVar("Item")
+Models = Path | Sequence[Path] | None  # folders or names
+JsonObject: TypeAlias = dict[str, object]
+
 
 class Noted(Protocol):
     """A result of an input."""
@@ -26,10 +30,7 @@ class Noted(Protocol):
         """A message for the user about the result; "" if there is none."""
 
 
-Item = TypeVar("Item")
 Result = TypeVar("Result", bound=Noted)
-Models = Path | Sequence[Path] | None  # folders or names
-JsonObject: TypeAlias = dict[str, object]
 
 
 class Runner(ABC, Generic[Item, Result]):

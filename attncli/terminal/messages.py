@@ -11,6 +11,19 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple, Protocol
 from unicodedata import bidirectional, category
 
+# for texts that other people choose: names of files, cells of tables, words
+ELLIPSIS = "…"
+RIGHT_TO_LEFT = ("R", "AL")
+ISOLATE, END_ISOLATE, LEFT_TO_RIGHT = "\u2068", "\u2069", "\u200e"
+JOINER = "\u200d"
+CONTROLS = {"Cc", "Cs", "Zl", "Zp"}  # Unicode categories that a terminal cannot show
+HIDDEN = CONTROLS | {"Cf", "Co"}  # shown as escapes
+JOINERS = "\u200c\u200d"  # format characters that belong to words of some scripts
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins a formula
+UNKNOWN_WIDTH = 100  # columns if neither the terminal nor COLUMNS tells them
+TRUE_COLOUR = 1 << 24
+LETTER, GROUND = 38, 48  # what a colour code applies to
+
 
 class ShowProgress(Protocol):
     """Function that shows the progress of a piece of work."""
@@ -76,17 +89,6 @@ def rounded_time(seconds: float) -> str:
         return counted(max(1, round(seconds)), "second")
     minutes = round(seconds / 60)
     return counted(minutes, "minute") if minutes < 120 else counted(round(minutes / 60), "hour")
-
-
-# other people choose the text: names of files, cells of tables, words
-ELLIPSIS = "…"
-RIGHT_TO_LEFT = ("R", "AL")
-ISOLATE, END_ISOLATE, LEFT_TO_RIGHT = "\u2068", "\u2069", "\u200e"
-JOINER = "\u200d"
-CONTROLS = {"Cc", "Cs", "Zl", "Zp"}  # Unicode categories that a terminal cannot show
-HIDDEN = CONTROLS | {"Cf", "Co"}  # shown as escapes
-JOINERS = "\u200c\u200d"  # format characters that belong to words of some scripts
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with these a spreadsheet begins a formula
 
 
 def width(text: str) -> int:
@@ -161,11 +163,6 @@ def cell(text: object) -> object:
     if isinstance(text, str) and text.startswith(FORMULA):
         return f"'{text}"
     return text
-
-
-UNKNOWN_WIDTH = 100  # columns if neither the terminal nor COLUMNS tells them
-TRUE_COLOUR = 1 << 24
-LETTER, GROUND = 38, 48  # what a colour code applies to
 
 
 class Screen(NamedTuple):

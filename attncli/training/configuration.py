@@ -21,6 +21,21 @@ if TYPE_CHECKING:
     pass
 
 ENCODER = "model.image.encoder="
+NEEDS: Mapping[str, tuple[str, Callable[[RunConfig], Any]]] = {  # for an effect
+    **dict.fromkeys(
+        ("data.replay", "data.temperature"), ("languages (--corpus)", lambda run: run.data.corpora)
+    ),
+    "data.demo_size": ("the embedded data", lambda run: not run.data.is_given),
+    "train.plateau_patience": (
+        "train.schedule=plateau",
+        lambda run: run.train.schedule == "plateau",
+    ),
+    "train.encoder_lr": ("train.encoder_from", lambda run: run.train.encoder_from),
+    "train.self_critical_likelihood": (
+        "train.self_critical_lr",
+        lambda run: run.train.self_critical_lr,
+    ),
+}
 
 
 def run_config(
@@ -59,23 +74,6 @@ def image_settings(preset: str, values: Mapping[str, object]) -> ImageConfig:
     """Return the settings of the image network in a preset and the tables of a TOML file."""
     config = merged(RunConfig(preset=preset), {"model": find_preset(preset).model})
     return merged(config, {"model": values.get("model", {})}).model.image
-
-
-NEEDS: Mapping[str, tuple[str, Callable[[RunConfig], Any]]] = {  # for an effect
-    **dict.fromkeys(
-        ("data.replay", "data.temperature"), ("languages (--corpus)", lambda run: run.data.corpora)
-    ),
-    "data.demo_size": ("the embedded data", lambda run: not run.data.is_given),
-    "train.plateau_patience": (
-        "train.schedule=plateau",
-        lambda run: run.train.schedule == "plateau",
-    ),
-    "train.encoder_lr": ("train.encoder_from", lambda run: run.train.encoder_from),
-    "train.self_critical_likelihood": (
-        "train.self_critical_lr",
-        lambda run: run.train.self_critical_lr,
-    ),
-}
 
 
 def check_effect(setting: str, config: RunConfig) -> None:

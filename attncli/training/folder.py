@@ -29,6 +29,17 @@ from models.core.settings import flat, parse_json, to_dict
 
 LOCK = ".lock"
 SEED = re.compile(r"seed-(\d+)")  # name of the folder of a run of a comparison, in its variant's
+STORED_CHOICES = ("metric", "precision")  # of [train]
+START = "start"  # the initial model among the hashes of a run's inputs
+HARMLESS = ("checkpoint_minutes", "log_every", "loggers", "samples")  # they change no weights
+UNCHECKED = {  # of corpora, the contents are compared instead
+    *("preset", "start_from", "data.corpora", "data.dev_corpora"),
+    *(f"train.{name}" for name in HARMLESS),
+}
+SCHEDULE = (  # of [train]; may change when a run continues
+    *("lr", "schedule", "warmup", "plateau_patience", "encoder_lr", "self_critical_lr"),
+)
+LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
 
 
 class RunFolder:
@@ -105,19 +116,6 @@ def locked(folder: Path) -> Iterator[None]:
             if LOCK not in before and {path.name for path in folder.iterdir()} == before | {LOCK}:
                 (folder / LOCK).unlink()
             raise
-
-
-STORED_CHOICES = ("metric", "precision")  # of [train]
-START = "start"  # the initial model among the hashes of a run's inputs
-HARMLESS = ("checkpoint_minutes", "log_every", "loggers", "samples")  # they change no weights
-UNCHECKED = {  # of corpora, the contents are compared instead
-    *("preset", "start_from", "data.corpora", "data.dev_corpora"),
-    *(f"train.{name}" for name in HARMLESS),
-}
-SCHEDULE = (  # of [train]; may change when a run continues
-    *("lr", "schedule", "warmup", "plateau_patience", "encoder_lr", "self_critical_lr"),
-)
-LIMITS = ("train.steps", "train.epochs", "train.minutes", "train.patience")  # 0: no limit
 
 
 def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> bool:

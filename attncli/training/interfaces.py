@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from models.core.types import Batch
     from models.networks.encoder_decoder import EncoderDecoder
 
+Progress = Callable[[str, float, float], None]  # receives a label, the amount done, the total
+Report = Callable[[float], None]  # receives the share done; raises Interrupted to stop the work
+Groups = list[dict[str, Any]]  # each with "params" and their "share" of the scheduled learning rate
+
 
 class Started(NamedTuple):
     """The data and the model are ready; the updates follow."""
@@ -157,11 +161,6 @@ RunEvent = Started | Event | FinalModel | Compared | AlreadyFinished
 
 class Interrupted(Exception):
     """A stop was requested; the state of the run is saved."""
-
-
-Progress = Callable[[str, float, float], None]  # receives a label, the amount done, the total
-Report = Callable[[float], None]  # receives the share done; raises Interrupted to stop the work
-Groups = list[dict[str, Any]]  # each with "params" and their "share" of the scheduled learning rate
 
 
 class RewardLossOutput(NamedTuple):

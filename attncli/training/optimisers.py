@@ -15,6 +15,7 @@ from models.networks.image_encoder import pretrained_parameters
 
 BETAS, EPSILON = (0.9, 0.98), 1e-9  # of Adam; Vaswani et al. 2017, section 5.3
 MOMENTUM = 0.95  # of Muon; Jordan et al. 2024
+Builder = Callable[[Groups, TrainConfig, EncoderDecoder], Optimiser]
 
 
 def adam(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimiser:
@@ -90,7 +91,6 @@ def _chosen(groups: Groups, is_wanted: Callable[[nn.Parameter], bool]) -> Groups
     return [group for group in found if group["params"]]
 
 
-Builder = Callable[[Groups, TrainConfig, EncoderDecoder], Optimiser]
 OPTIMISERS: dict[str, Builder] = {"adam": adam, "muon": muon}
 
 

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from attncli.training.sources import TrainingSource
 
 FORMS = "prepare.json"
-MOST_LINES = 300_000  # pairs or texts that a vocabulary is learned from; more are sampled
+MAX_VOCABULARY_LINES = 300_000  # pairs or texts; of more, a sample teaches the vocabulary
 LARGEST, SMALLEST = 32_000, 400  # tokens of a vocabulary
+Learn = Callable[[Path, list[str], list[str]], Tokenizer]  # writes it too, from both sides
+Finish = Callable[[Path, Tokenizer, np.ndarray], None]  # folder, tokenizer, kept pairs (N,)
 
 
 def prepare_folder(folder: Path, make: Callable[[Path], None]) -> None:
@@ -111,10 +113,6 @@ class PairTable(NamedTuple):
                 yield with_apostrophes(source, forms), with_apostrophes(target, forms)
 
 
-Learn = Callable[[Path, list[str], list[str]], Tokenizer]  # writes it too, from both sides
-Finish = Callable[[Path, Tokenizer, np.ndarray], None]  # folder, tokenizer, kept pairs (N,)
-
-
 def write_tables(
     tables: Sequence[PairTable],
     folder: Path,
@@ -126,11 +124,11 @@ def write_tables(
 ) -> list[Dropped]:
     """Tokenise tables into a folder; return how many pairs of each are left out.
 
-    learn: returns the tokenizer for at most MOST_LINES sampled pairs, an equal number of each
-    table. finish: writes what else belongs to the pairs of a table that are kept.
+    learn: returns the tokenizer for at most MAX_VOCABULARY_LINES sampled pairs, an equal number of
+    each table. finish: writes what else belongs to the pairs of a table that are kept.
     """
     progress("reading", 0, 0)
-    most, dropped = max(1, MOST_LINES // len(tables)), []
+    most, dropped = max(1, MAX_VOCABULARY_LINES // len(tables)), []
     samples = [sampled_lines(table.pairs(), most, seed) for table in tables]
     sources = [text for sample in samples for text in sample[0]]
     targets = [text for sample in samples for text in sample[1]]

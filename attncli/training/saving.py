@@ -26,6 +26,9 @@ from models.networks.bundle import save as save_bundle
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.archive import About
 
+KEPT = 30  # evaluations on the page
+LETTERS = 1000  # of a text on the page
+
 
 def save_checkpoint(run: Run) -> None:
     """Write the checkpoint; without a dev set, write the current weights as the bundle too."""
@@ -156,10 +159,6 @@ def averaged(paths: list[Path]) -> dict[str, Tensor]:
 def draw_curves(run: Run) -> None:
     """Draw losses and scores so far to curves.png."""
     curves(run.folder.path / "curves.png", read_log(run.folder.log))
-
-
-KEPT = 30  # evaluations on the page
-LETTERS = 1000  # of a text on the page
 
 
 def save_samples(run: Run, event: Evaluated) -> None:

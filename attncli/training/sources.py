@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 Sizes = tuple[int, int, int]  # examples of train, dev and test
 ON_ALL = "or train on all with -s data.dev_share=0"
+SHARE = 0.999  # of the training pairs that fit the limit before the margin is added
+MARGIN = 1.2  # factor on the lengths observed
 
 
 class Comparison(NamedTuple):
@@ -244,10 +246,6 @@ def named_kind(names: Iterable[str]) -> str:
 
     found = max(TRAINING, key=matches)
     return found if matches(found) else ""
-
-
-SHARE = 0.999  # of the training pairs that fit the limit before the margin is added
-MARGIN = 1.2  # factor on the lengths observed
 
 
 def fit_limits(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 ENTRY, TENSORS = "attn", "tensors_sha256"
 
 Metadata = dict[str, str]
+PRUNED = ("step", "tokens", "seconds", "best", "ended", "kept")  # counters in finished.json
 
 
 def to_bytes(tensors: dict[str, Tensor], metadata: Metadata | None = None) -> bytes:
@@ -94,9 +95,6 @@ def _checked(entries: Metadata) -> Metadata:
     if len(entries) > 1 or expected != hashlib.sha256(text.encode()).hexdigest():
         raise ValueError("its metadata differ from their digest")
     return json.loads(text)
-
-
-PRUNED = ("step", "tokens", "seconds", "best", "ended", "kept")  # counters in finished.json
 
 
 @dataclass

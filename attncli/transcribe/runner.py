@@ -15,7 +15,7 @@ from attncli.faithful.look import look_of, milliseconds_of
 from attncli.jobs import loading
 from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
-from attncli.render.sound_attention import MOST, WRITERS, sound_maps, strips, wav_of
+from attncli.render.sound_attention import MAX_DRAWN_SEGMENTS, WRITERS, sound_maps, strips, wav_of
 from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, counted, current_screen
@@ -131,8 +131,9 @@ def drawing(
             return
         path, maps = files.path(file.name), sound_maps(file.transcript)
         sound = _sound(file, messages) if drawn == ".html" else b""
-        if len(maps) > MOST and drawn in (".png", ".svg", ".pdf"):
-            messages.warn(f"{path} shows the first {MOST} of {len(maps)} segments; .html shows all")
+        if len(maps) > MAX_DRAWN_SEGMENTS and drawn in (".png", ".svg", ".pdf"):
+            found = f"the first {MAX_DRAWN_SEGMENTS} of {len(maps)} segments"
+            messages.warn(f"{path} shows {found}; .html shows all")
         with open_output(path) as write:
             write(writer(file.name, maps, sound))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.data import corpus
 from attncli.data.alignments import read_word_links, token_links
-from attncli.data.corpus import FEW, LEAST, MOST, held_out
+from attncli.data.corpus import MAX_DEV_SOURCES, MIN_DEV_SOURCES, SMALL_DEV_SOURCES, held_out
 from attncli.data.examples import Examples, Side
 from attncli.data.mixture import Direction, Mixture, Variation, shares_of
 from attncli.data.tokens import Dropped, read_pairs, write_links
@@ -275,8 +275,9 @@ def split_dev(
     """
     several, found = bool(source.data.corpora), list[CorpusConfig]()
     held: list[Collection[str]] = []
-    most = max(FEW, MOST // sum(len(one.directions) for one in corpora)) if several else MOST
-    few = bool(source.start_from) or most < LEAST
+    directions = sum(len(one.directions) for one in corpora) if several else 1
+    most = max(SMALL_DEV_SOURCES, MAX_DEV_SOURCES // directions)
+    few = bool(source.start_from) or most < MIN_DEV_SOURCES
     forms = start_forms(source.start_from) if several else VERBATIM
     is_new = not (folder / "data").exists()  # it is written after the dev sets
     for number, one in enumerate(corpora):

@@ -39,6 +39,8 @@ from models.text.tokenizer import END
 from models.text.units import Units
 
 NO_LINKS: Links = frozenset()
+THRESHOLD = 0.45  # of transport, for the chosen head
+NEAR = 0.9  # share of the best head's score at which the mean of its layer is preferred
 
 
 class Alignment(NamedTuple):
@@ -287,10 +289,6 @@ def by_input(
     inputs = tuple(names[ends[token]] for token in first)
     image = means(target).T @ cells[: len(target.shares)] if cells.shape[1] else None
     return found._replace(inputs=inputs, cells=image)
-
-
-THRESHOLD = 0.45  # of transport, for the chosen head
-NEAR = 0.9  # share of the best head's score at which the mean of its layer is preferred
 
 
 class ScoredHead(NamedTuple):

@@ -29,7 +29,7 @@ SMALLEST = 1e-8  # probability of any pair of words
 LIKELY = 1e-4  # probability of a pair of words, in either direction, that is stored
 MODEL1 = 5  # iterations of Model 1
 HMM = 4  # iterations of the hidden Markov models
-LEAST = 0.3  # probability of a link in one direction
+MIN_LINK_PROBABILITY = 0.3  # in one direction
 AGREED = 0.1  # probability of a pair of words, in both directions, that translate each other
 
 ReportStage = Callable[[str, int, int], None]  # stage, done, total
@@ -174,7 +174,7 @@ class Counts:
 
 def likely(posterior: Tensor) -> Tensor:
     """Return True (N, J, I) for the likeliest state of each word, if it is likely enough."""
-    return (posterior >= LEAST) & (posterior == posterior.amax(-1, keepdim=True))
+    return (posterior >= MIN_LINK_PROBABILITY) & (posterior == posterior.amax(-1, keepdim=True))
 
 
 def as_links(table: Tensor) -> Links:

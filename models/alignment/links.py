@@ -19,8 +19,12 @@ Links = frozenset[Link]
 
 ROUNDS = 25  # of Sinkhorn's algorithm
 FLOOR = 1e-6  # smallest weight of a pair; with zeros there may be no coupling
-LEAST = 0.1  # smallest threshold that `best_threshold` returns
+MIN_THRESHOLD = 0.1  # smallest threshold that `best_threshold` returns
 UNLINKED = 1.0  # threshold of text without link probabilities
+THRESHOLDED = ("threshold", "transport")
+BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
+MARKS = re.compile(r"^\W+|\W+$")
+CELLS = 2**20  # of one group
 
 
 def extract(weights: Tensor, null: Tensor, config: AlignConfig) -> Links:
@@ -64,7 +68,6 @@ def coupling(weights: Tensor) -> Tensor:
     return plan
 
 
-THRESHOLDED = ("threshold", "transport")
 EXTRACTS: dict[str, Callable[[Tensor], Tensor]] = {
     "argmax": strongest,
     "mutual": mutual,
@@ -89,10 +92,7 @@ def best_threshold(tables: Iterable[Tensor]) -> BestThreshold:
     counts = torch.arange(1, len(ordered) + 1)
     scores = 2 * ordered.cumsum(0) / (counts + ordered.sum())
     best = int(scores.argmax())
-    return BestThreshold(max(float(scores[best]) / 2, LEAST), float(scores[best]))
-
-
-BESIDE = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
+    return BestThreshold(max(float(scores[best]) / 2, MIN_THRESHOLD), float(scores[best]))
 
 
 def symmetrise(forward: Set[Link], reverse: Set[Link], method: str = "grow-diag") -> Links:
@@ -163,10 +163,6 @@ def grow(grown: Grown, union: Set[Link]) -> None:
 def by_target(link: Link) -> tuple[int, int]:
     """Return the sort key of symal."""
     return link[1], link[0]
-
-
-MARKS = re.compile(r"^\W+|\W+$")
-CELLS = 2**20  # of one group
 
 
 class Group(NamedTuple):

@@ -28,6 +28,8 @@ from models.text.normalise import (
 from models.text.tokenizer import END, Tokenizer
 from models.text.units import Units, units
 
+ALL_HEADS = 4  # divisor of the batch size where the weights of all layers and heads are stored
+
 
 class UnitWeights(NamedTuple):
     """Attention weights between the units of one pair."""
@@ -118,9 +120,6 @@ def pooled(weights: Tensor, source: Units, target: Units) -> UnitWeights:
 def means(target: Units) -> Tensor:
     """Return the share (T, J) of each token in the mean of a unit's tokens."""
     return target.shares / target.shares.sum(0).clamp_min(1e-9)
-
-
-ALL_HEADS = 4  # divisor of the batch size where the weights of all layers and heads are stored
 
 
 class Encoded(NamedTuple):

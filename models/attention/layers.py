@@ -20,6 +20,13 @@ from torch import Tensor, nn
 from models.core.config import ModelConfig
 from models.core.numerics import Linear, normal_weights
 
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu_,
+    "gelu": nn.functional.gelu,
+    "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"),
+    "swish": nn.functional.silu,
+}
+
 
 class Embedding(nn.Module):
     """Token ids to vectors, times a constant scale: the root of their size in a Transformer.
@@ -35,14 +42,6 @@ class Embedding(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Return vectors (..., D) of ids (...)."""
         return nn.functional.embedding(ids, self.weight) * self.scale
-
-
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": torch.relu_,
-    "gelu": nn.functional.gelu,
-    "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"),
-    "swish": nn.functional.silu,
-}
 
 
 class FeedForward(nn.Module):

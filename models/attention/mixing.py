@@ -16,6 +16,7 @@ from models.core.numerics import Linear
 from models.core.registry import find
 
 DEFAULT = "attention"
+SMALLEST = 1e-6  # added to the denominator, as in the authors' program
 
 
 class Cache(Protocol):
@@ -66,9 +67,6 @@ def mixing(config: ModelConfig, *, decodes: bool) -> nn.Module:
             "or model.mixing=attention",
         )
     return kind(config)
-
-
-SMALLEST = 1e-6  # added to the denominator, as in the authors' program
 
 
 class LinearAttention(nn.Module):

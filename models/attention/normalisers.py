@@ -12,6 +12,9 @@ from models.attention.base import MonotonicNormaliser
 from models.attention.softmax import masked_softmax
 from models.core.config import AttentionConfig
 
+OUTSIDE = -2.0  # a score this far below the largest one is never in the support
+FIRST_OFFSET = -1.0  # r: a step of an untrained model stops at each slot with probability 1/4
+
 
 class Softmax(nn.Module):
     """Softmax: exp of the scores over their sum.
@@ -23,9 +26,6 @@ class Softmax(nn.Module):
     def forward(self, scores: Tensor, in_window: Tensor) -> Tensor:
         """Compute weights (B, T, S); exactly zero for slots outside the window."""
         return masked_softmax(scores, in_window)
-
-
-OUTSIDE = -2.0  # a score this far below the largest one is never in the support
 
 
 class Sparsemax(nn.Module):
@@ -114,9 +114,6 @@ class Entmax15Function(torch.autograd.Function):
         (roots,) = ctx.saved_tensors
         mean = (grads[0] * roots).sum(-1, keepdim=True) / roots.sum(-1, keepdim=True)
         return 2 * roots * (grads[0] - mean)
-
-
-FIRST_OFFSET = -1.0  # r: a step of an untrained model stops at each slot with probability 1/4
 
 
 class Monotonic(MonotonicNormaliser):

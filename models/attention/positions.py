@@ -11,6 +11,9 @@ from models.core.errors import ConfigurationError
 from models.core.numerics import normal_weights
 from models.core.registry import find
 
+REACH = 16  # k of the paper: farther distances share a vector
+BASE = 10_000.0
+
 
 class Position(nn.Module):
     """None: no positions. A decoder still sees the order, because each step sees one slot more.
@@ -95,9 +98,6 @@ class Learned(Position):
         return x + self.embedding[places.clamp_max(len(self.embedding) - 1)]
 
 
-REACH = 16  # k of the paper: farther distances share a vector
-
-
 class Relative(Position):
     """Relative (Shaw): the score adds the query's product with a vector of the distance.
 
@@ -121,9 +121,6 @@ class Relative(Position):
         rows = distance.clamp(-REACH, REACH) + REACH
         each = query @ self.embedding.T * query.shape[-1] ** -0.5  # (B, H, T, 2 * REACH + 1)
         return each.gather(-1, rows.expand(*query.shape[:2], *rows.shape))
-
-
-BASE = 10_000.0
 
 
 class Rotary(Position):

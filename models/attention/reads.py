@@ -13,6 +13,9 @@ from models.core.config import AttentionConfig
 from models.core.settings import check_limits, limits_of, within
 from models.core.types import AttentionOutput
 
+TINY = 1e-38
+LOW = 0xFFFFFFFF  # the low 32 bits
+
 
 class Soft(Read):
     """Soft: the expectation of the values under the weights.
@@ -24,10 +27,6 @@ class Soft(Read):
     def forward(self, weights: Tensor, values: Tensor) -> AttentionOutput:
         """Compute the context (B, T, V) from weights (B, T, S) and values (B, S, V)."""
         return AttentionOutput(weights.to(values.dtype) @ values, weights)
-
-
-TINY = 1e-38
-LOW = 0xFFFFFFFF  # the low 32 bits
 
 
 class Hard(Read):

@@ -14,6 +14,13 @@ from models.core.config import AttentionConfig
 from models.core.errors import InputError
 from models.core.numerics import Linear, additive_energy, feed_forward_energy
 
+FIRST_SHARPNESS = 8.0  # weights of 20 slots can reach 0.99; none is below 1e-8
+TYPICAL_LENGTH = 40  # L of the paper: the length that 97.5 % of the sentences do not exceed
+FIRST_SCALE = math.log2(TYPICAL_LENGTH**2 - TYPICAL_LENGTH)  # g_0, eq. 4
+POSITIONS = 512  # longest source in slots
+FILTERS = 10  # of the convolution
+WIDTH = 15  # of a filter, in slots
+
 
 class Dot(Score):
     """Dot: the plain product of query and key.
@@ -64,9 +71,6 @@ class General(Score):
         return query @ keys.mT
 
 
-FIRST_SHARPNESS = 8.0  # weights of 20 slots can reach 0.99; none is below 1e-8
-
-
 class Cosine(Score):
     """Cosine (content-based): the angle between query and key, times a learned sharpness.
 
@@ -94,10 +98,6 @@ class Cosine(Score):
         """Compute scores (B, T, S)."""
         angles = normalize(self.query(query), dim=-1) @ keys.to(query.dtype).mT
         return angles * softplus(self.sharpness(query))
-
-
-TYPICAL_LENGTH = 40  # L of the paper: the length that 97.5 % of the sentences do not exceed
-FIRST_SCALE = math.log2(TYPICAL_LENGTH**2 - TYPICAL_LENGTH)  # g_0, eq. 4
 
 
 class QkNorm(Dot):
@@ -205,9 +205,6 @@ class FeedForwardScore(Score):
         return feed_forward_energy(self.query(query), keys, energy, weight, bias)
 
 
-POSITIONS = 512  # longest source in slots
-
-
 class Location(Score):
     """Location (Luong): one logit per position, independent of the slot's content.
 
@@ -237,10 +234,6 @@ class Location(Score):
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Compute scores (B, T, S)."""
         return nn.functional.linear(query, self.logits.weight[: keys.shape[1]])
-
-
-FILTERS = 10  # of the convolution
-WIDTH = 15  # of a filter, in slots
 
 
 class LocationAware(Additive):

@@ -7,6 +7,26 @@ import difflib
 import errno
 from collections.abc import Iterable, Iterator
 
+EXHAUSTED = (  # in the message of an exception of torch, CTranslate2, oneDNN, numpy or the loader
+    "out of memory",
+    "can't allocate memory",
+    "cannot allocate memory",
+    "failed to map segment",  # of a library that an import loads
+    "not enough memory",
+    "unable to allocate",
+    "failed to allocate",
+    "bad_alloc",
+    "could not create a memory object",
+    "could not create a primitive",
+    "os error 12",
+    "can't start new thread",
+)
+SMALLER = (
+    "lower search.beam, and compute.batch_tokens (texts) or compute.batch_images (images), by -s; "
+    "or divide the input"
+)
+LISTED = 16  # names in a message that suggests some of them
+
 
 class ModelError(Exception):
     """A user's mistake. Printed as one line, ``attn: ...``, with exit status 1."""
@@ -63,26 +83,6 @@ class ResourceError(ModelError):
     """Work that needs more memory, disk space or time than is available or allowed."""
 
 
-EXHAUSTED = (  # in the message of an exception of torch, CTranslate2, oneDNN, numpy or the loader
-    "out of memory",
-    "can't allocate memory",
-    "cannot allocate memory",
-    "failed to map segment",  # of a library that an import loads
-    "not enough memory",
-    "unable to allocate",
-    "failed to allocate",
-    "bad_alloc",
-    "could not create a memory object",
-    "could not create a primitive",
-    "os error 12",
-    "can't start new thread",
-)
-SMALLER = (
-    "lower search.beam, and compute.batch_tokens (texts) or compute.batch_images (images), by -s; "
-    "or divide the input"
-)
-
-
 def is_exhausted(error: BaseException) -> bool:
     """Return True if an exception means that the memory of the processor or device is full."""
     if isinstance(error, OSError):
@@ -102,9 +102,6 @@ def exhausted(hint: str = SMALLER) -> ResourceError:
 
 class UnknownNameError(ConfigurationError, NotFoundError):
     """A name that is not in a table."""
-
-
-LISTED = 16  # names in a message that suggests some of them
 
 
 def unknown_name(

@@ -21,6 +21,7 @@ C = TypeVar("C")
 V = TypeVar("V")
 Values = dict[str, Any]  # settings by name, as JSON and TOML store them, tables in tables
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+DEEPEST = 1000  # parts of a dotted key of TOML, whose time grows with their square
 
 
 @dataclass(frozen=True)
@@ -271,9 +272,6 @@ try:
     import tomllib
 except ImportError:  # Python 3.10
     import tomli as tomllib  # type: ignore[no-redef]
-
-
-DEEPEST = 1000  # parts of a dotted key of TOML, whose time grows with their square
 
 
 def parse_json(text: str | bytes) -> Any:

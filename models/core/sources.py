@@ -14,6 +14,13 @@ from models.core.registry import describe, find, names, settings_of, source_name
 from models.core.settings import fields_of
 from models.core.types import VocabularySizes
 
+TAB = "\t"
+IMAGE = "image"
+FORM = "two columns or more, texts first, as in source,draft or source,picture:image"
+SHARED = ("family", "embedding", "vectors", "hidden", "decoder_layers", "dropout", "tied")  # by all
+PARTS = ("score", "window", "normalise", "read")  # of the attention
+EVERY = ("heads", "kv_heads", "null_slot")  # with any parts
+
 
 class Source:
     """One kind of input: its vocabulary, and the class that runs a trained model on it."""
@@ -128,11 +135,6 @@ class LabelledTextSource(Source):
         return VocabularySizes(sizes.source, sizes.target, False)
 
 
-TAB = "\t"
-IMAGE = "image"
-FORM = "two columns or more, texts first, as in source,draft or source,picture:image"
-
-
 class RowColumns(NamedTuple):
     """Inputs of a row."""
 
@@ -154,11 +156,6 @@ def columns_of(inputs: Sequence[str]) -> RowColumns:
     if not correct or any(kinds[:-1]) or kinds[-1] not in ("", IMAGE):
         raise ConfigurationError(f"model.inputs = {','.join(inputs)!r}", FORM)
     return RowColumns(names, bool(kinds[-1]))
-
-
-SHARED = ("family", "embedding", "vectors", "hidden", "decoder_layers", "dropout", "tied")  # by all
-PARTS = ("score", "window", "normalise", "read")  # of the attention
-EVERY = ("heads", "kv_heads", "null_slot")  # with any parts
 
 
 def unused_settings(config: ModelConfig) -> frozenset[str]:

@@ -14,6 +14,7 @@ TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 
 
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
+LARGEST = 1e9  # weight of a calibration
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,6 @@ class PrepareConfig:
 
 
 VERBATIM = PrepareConfig("", *(False,) * 6)
-
-LARGEST = 1e9  # weight of a calibration
 
 
 @dataclass(frozen=True)

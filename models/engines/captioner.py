@@ -32,6 +32,10 @@ NETWORK_BATCH = 8  # images in the image network at once; each thread keeps feat
 ImageInput = Image.Image | Tensor  # an image, its pixels (3, h, w), or its features (S, V)
 SteeredImage = tuple[ImageInput, Steering]
 Frame = tuple[float, float, float, float]  # left, top, right, bottom
+T = TypeVar("T")
+R = TypeVar("R")
+
+MIN_PART_INPUTS = 4  # fewer take more processor time, because operations are small
 
 
 class ImageAttention(NamedTuple):
@@ -271,12 +275,6 @@ def words(tokens: Sequence[str]) -> list[tuple[int, int]]:
     return list(itertools.pairwise([*starts, len(tokens)]))
 
 
-T = TypeVar("T")
-R = TypeVar("R")
-
-FEWEST = 4  # inputs of a part; fewer take more processor time, because operations are small
-
-
 def in_parts(
     compute: Callable[[Sequence[T]], list[R]], inputs: Sequence[T], device: torch.device
 ) -> list[R]:
@@ -290,7 +288,7 @@ def in_parts(
     that it needs. All threads together use `torch.get_num_threads()` threads. The calling thread
     computes all inputs if they are few, on a GPU, under autocast, or if torch has one thread.
     """
-    threads, count = torch.get_num_threads(), len(inputs) // FEWEST
+    threads, count = torch.get_num_threads(), len(inputs) // MIN_PART_INPUTS
     is_whole = device.type != "cpu" or torch.is_autocast_enabled("cpu")  # autocast is per thread
     count = 1 if is_whole else min(threads, count)
     if count <= 1:

@@ -29,7 +29,7 @@ from models.storage.digests import (
 
 LAYOUT = 3  # version of the conversion; increase it if convert.py writes other files
 MODEL = "model.bin"
-MOST_MODELS = 8  # in the cache
+MAX_MODELS = 8  # in the cache
 LENGTH = 32  # characters of a digest
 
 Files = Mapping[str, bytes]
@@ -57,7 +57,7 @@ def cached(name: str, convert: Callable[[], Files]) -> Converted:
         with contextlib.suppress(OSError):
             ours = folder.glob("[0-9a-f]" * LENGTH + "-*/")
             used = sorted(ours, key=lambda one: one.stat().st_mtime, reverse=True)
-            for oldest in used[MOST_MODELS:]:
+            for oldest in used[MAX_MODELS:]:
                 shutil.rmtree(oldest, ignore_errors=True)
     return Converted(folder / name, files)
 

@@ -34,6 +34,36 @@ SCALE = ".scale"  # NAME is int8, NAME.scale its scale; see models/storage/weigh
 STORED = {"F32": "<f4", "F16": "<f2", "I8": "i1", "BF16": "<u2"}  # bfloat16 as its bits
 VERSION = 6  # of the format of model.bin
 TYPES = ("float32", "int8", "int16", "int32", "float16", "bfloat16")  # a type is its index
+NAME, REVISION = "TransformerSpec", 7
+LINEAR = (  # name in CTranslate2, name in a bundle; each has weight and bias
+    ("self_attention/linear_0", "self_attention.input"),
+    ("self_attention/linear_1", "self_attention.output"),
+    ("attention/linear_0", "cross_attention.query"),
+    ("attention/linear_1", "cross_attention.input"),
+    ("attention/linear_2", "cross_attention.output"),
+    ("ffn/linear_0", "feed_forward.inner"),
+    ("ffn/linear_1", "feed_forward.outer"),
+)
+NORMS = (
+    ("self_attention/layer_norm", "self_norm"),
+    ("attention/layer_norm", "cross_norm"),
+    ("ffn/layer_norm", "forward_norm"),
+)
+ALIGNER = "decoder.aligner."  # weights that only align
+ENCODER = {"self_attention": "attention", "self_norm": "attention_norm"}  # its names in a bundle
+SWITCHES = {  # of encoder and decoder
+    "encoder": {"multi_query_attention": False},
+    "decoder": {
+        "alibi": False,
+        "alibi_use_positive_positions": False,
+        "scale_alibi": False,
+        "start_from_zero_embedding": False,
+    },
+}
+
+ACTIVATIONS = {"relu": 0, "gelu_tanh": 1, "swish": 2, "gelu": 3}  # their numbers in CTranslate2
+
+Variables = dict[str, Array]
 
 
 def read_weights(path: Path) -> Weights:
@@ -95,38 +125,6 @@ def to_bytes(
 
 def _text(text: str) -> bytes:
     return struct.pack("<H", len(text) + 1) + text.encode() + b"\0"
-
-
-NAME, REVISION = "TransformerSpec", 7
-LINEAR = (  # name in CTranslate2, name in a bundle; each has weight and bias
-    ("self_attention/linear_0", "self_attention.input"),
-    ("self_attention/linear_1", "self_attention.output"),
-    ("attention/linear_0", "cross_attention.query"),
-    ("attention/linear_1", "cross_attention.input"),
-    ("attention/linear_2", "cross_attention.output"),
-    ("ffn/linear_0", "feed_forward.inner"),
-    ("ffn/linear_1", "feed_forward.outer"),
-)
-NORMS = (
-    ("self_attention/layer_norm", "self_norm"),
-    ("attention/layer_norm", "cross_norm"),
-    ("ffn/layer_norm", "forward_norm"),
-)
-ALIGNER = "decoder.aligner."  # weights that only align
-ENCODER = {"self_attention": "attention", "self_norm": "attention_norm"}  # its names in a bundle
-SWITCHES = {  # of encoder and decoder
-    "encoder": {"multi_query_attention": False},
-    "decoder": {
-        "alibi": False,
-        "alibi_use_positive_positions": False,
-        "scale_alibi": False,
-        "start_from_zero_embedding": False,
-    },
-}
-
-ACTIVATIONS = {"relu": 0, "gelu_tanh": 1, "swish": 2, "gelu": 3}  # their numbers in CTranslate2
-
-Variables = dict[str, Array]
 
 
 def converted(

@@ -46,11 +46,13 @@ if TYPE_CHECKING:
     from models.engines.translator import Translator
 
 PATIENCE = 2.0
-LEAST_BATCH = 8  # sentences that are not divided among threads
-MOST_WORK = 384  # tokens x beam of a call for each thread: larger ones leave the processor's cache
-MOST_BATCH = 1024  # tokens of a batch that only scores
-MOST_POSITIONS = 8192  # of the table of positions, in tokens
+MIN_BATCH_SENTENCES = 8  # sentences that are not divided among threads
+MAX_WORK = 384  # tokens x beam of a call for each thread: larger ones leave the processor's cache
+MAX_SCORED_TOKENS = 1024  # tokens of a batch that only scores
+MAX_POSITIONS = 8192  # of the table of positions, in tokens
 COMPUTE_TYPES = {"fp32": "float32", "int8": "int8"}
+Engine = Literal["auto", "torch", "ctranslate2"]
+ComputePrecision = Literal["fp32", "int8"]  # int8: ctranslate2
 
 
 class CTranslate2Translator(TextTranslator):
@@ -94,7 +96,7 @@ class CTranslate2Translator(TextTranslator):
         return (self.torch().like(self),)
 
     def _most_tokens(self, config: SearchConfig) -> int:
-        return max(1, self.workers * MOST_WORK // beam_width(config))
+        return max(1, self.workers * MAX_WORK // beam_width(config))
 
     def _opened(self, bundle: Path, precision: str) -> Any:
         """Return the engine with the model of a bundle, converted if the cache does not have it."""
@@ -187,7 +189,7 @@ class CTranslate2Translator(TextTranslator):
             no_repeat_ngram_size=config.no_repeat,
             repetition_penalty=config.repetition_penalty,
             batch_type="tokens",
-            max_batch_size=longest * max(LEAST_BATCH, share),
+            max_batch_size=longest * max(MIN_BATCH_SENTENCES, share),
             max_decoding_length=max(1, min(self.positions - 1, limit)),  # an end mark follows
         )
         found = []
@@ -302,7 +304,7 @@ class CTranslate2Translator(TextTranslator):
         if not cut:
             return []
         texts, outputs = token_pairs(sources, cut)
-        most = max(1, MOST_BATCH // len(outputs[0]))
+        most = max(1, MAX_SCORED_TOKENS // len(outputs[0]))
         scored = self.engine.score_batch(texts, outputs, max_batch_size=most, max_input_length=0)
         return [one.log_probs[-1] for one in scored]
 
@@ -336,7 +338,7 @@ def read_in_torch(folder: Path, threads: int) -> Translator:
 def table_size(config: ModelConfig, search: SearchConfig) -> int:
     """Return the size of the table of positions: the longest output of the longest source."""
     longest = length_limit(config.max_source, search)
-    return max(config.max_source, min(MOST_POSITIONS, longest))
+    return max(config.max_source, min(MAX_POSITIONS, longest))
 
 
 def token_pairs(
@@ -360,10 +362,6 @@ def _options(width: int) -> dict[str, object]:
         "return_scores": True,
         "return_end_token": True,
     }
-
-
-Engine = Literal["auto", "torch", "ctranslate2"]
-ComputePrecision = Literal["fp32", "int8"]  # int8: ctranslate2
 
 
 def obstacle(settings: Values, search: SearchConfig, device: str = "auto") -> str:
@@ -397,7 +395,7 @@ def unsuitable(settings: Values) -> str:
             return f"settings of model.{table}"
     if config.output_transform:
         return "an output layer with a transformation"
-    if not config.encoder_layers or config.max_source > MOST_POSITIONS or settings.get("shared"):
+    if not config.encoder_layers or config.max_source > MAX_POSITIONS or settings.get("shared"):
         return "a model of unusual settings"
     return ""
 

@@ -24,7 +24,7 @@ from models.text.languages import FoundTerm, Glossary
 from models.text.tokenizer import END
 from models.text.units import SourceText, Units, decoded_spans, source_text, units
 
-LEAST = 0.3  # attention of a word on a term from which on the word translates it
+MIN_ATTENTION = 0.3  # attention of a word on a term from which on the word translates it
 ALONE = 0.7  # share of that in its attention on all words: a compound translates other words too
 NEXT = 0.5  # of the largest attention, for a word beside it that belongs to the translation
 LOWER = 7.5  # nats for each term by which a search may lower the log-probability to write it
@@ -108,7 +108,7 @@ def translated_by(shares: Tensor, totals: Tensor, target: Units) -> Span | None:
     sizes = target.shares.sum(0).clamp_min(1e-9)
     of_words, of_all = ((each @ target.shares / sizes).tolist() for each in (shares, totals))
     best = max(range(len(of_words)), key=of_words.__getitem__, default=-1)
-    if best < 0 or of_words[best] < max(LEAST, ALONE * of_all[best]):
+    if best < 0 or of_words[best] < max(MIN_ATTENTION, ALONE * of_all[best]):
         return None
     first = last = best
     while first and of_words[first - 1] > NEXT * of_words[best]:

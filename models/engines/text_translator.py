@@ -27,7 +27,7 @@ from models.engines.trained import TrainedModel, check_looks
 from models.search.alternatives import (
     EXTRA,
     FIRST_TOKENS,
-    MOST,
+    MAX_ALTERNATIVES,
     Alternative,
     Continuation,
     alternatives_of,
@@ -435,10 +435,11 @@ class TextTranslator(TrainedModel):
     ) -> list[Alternative]:
         """Return the words that the output of a text can go on with, the most probable first.
 
-        steering: its prefix is what is written so far, and ends with a word. count: at most MOST.
+        steering: its prefix is what is written so far, and ends with a word.
+        count: at most MAX_ALTERNATIVES.
         """
-        if not 1 <= count <= MOST:
-            raise InputError(f"{count} alternatives", f"1 to {MOST}")
+        if not 1 <= count <= MAX_ALTERNATIVES:
+            raise InputError(f"{count} alternatives", f"1 to {MAX_ALTERNATIVES}")
         sources = self._encoded([(text, to)], [self.source_language], first=1)
         if not sources[0].ids:
             return []

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PIECES = "models.engines.transcriber:Transcriber"
 WHISPER = "models.engines.whisper:WhisperTranscriber"
+NamedRecording = tuple[str, Callable[[], Recording]]  # for messages; opens the recording
 
 
 class Word(NamedTuple):
@@ -91,9 +92,6 @@ class Transcript(NamedTuple):
     def words(self) -> tuple[Word, ...]:
         """The words of all segments."""
         return tuple(itertools.chain.from_iterable(each.words for each in self.segments))
-
-
-NamedRecording = tuple[str, Callable[[], Recording]]  # for messages; opens the recording
 
 
 class SpeechModel(TrainedModel):

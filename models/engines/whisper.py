@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from models.engines.whisper_torch import TorchWhisper
 
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-MOST_COMPRESSED = 2.4  # bytes of a text over those that zlib needs; above it repeats itself
-LEAST_LOG_PROB = -1.0  # mean of the tokens, end mark included
+MAX_COMPRESSION = 2.4  # bytes of a text over those that zlib needs; above it repeats itself
+MIN_LOG_PROB = -1.0  # mean of the tokens, end mark included
 NO_SPEECH = 0.6  # probability from which an improbable output is no speech
 TOO_RANDOM = 0.5  # temperature above which a text is no prompt for the next window
 QUIET = 0.2  # loudness, over the largest so far, below which a part may be invented
@@ -280,7 +280,7 @@ class WhisperTranscriber(SpeechModel):
             search = sampling if temperature else self.search
             found = self.engine.decode(memory, prompt, search, f"{key} {temperature}")
             tried.append(found._replace(temperature=temperature))
-            if is_silent(found) or (found.mean >= LEAST_LOG_PROB and not self._repeats(found)):
+            if is_silent(found) or (found.mean >= MIN_LOG_PROB and not self._repeats(found)):
                 return tried[-1]
         known = [one for one in tried if not self._repeats(one)] or tried
         return max(known, key=lambda one: one.mean)._replace(temperature=TEMPERATURES[-1])
@@ -288,7 +288,7 @@ class WhisperTranscriber(SpeechModel):
     def _repeats(self, found: Decoded) -> bool:
         """Return True if zlib makes the text of an output much shorter."""
         data = self.tokenizer.decode(self.tokens.of_text(found.ids)).encode()
-        return len(data) > MOST_COMPRESSED * len(zlib.compress(data))
+        return len(data) > MAX_COMPRESSION * len(zlib.compress(data))
 
 
 class Stream:
@@ -312,7 +312,7 @@ class Stream:
 
 def is_silent(found: Decoded) -> bool:
     """Return True if there probably is no speech, and the output is improbable."""
-    return found.no_speech > NO_SPEECH and found.mean <= LEAST_LOG_PROB
+    return found.no_speech > NO_SPEECH and found.mean <= MIN_LOG_PROB
 
 
 def divided(ids: tuple[int, ...], times: int, slots: int) -> tuple[list[TimedPart], int]:

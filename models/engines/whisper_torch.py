@@ -34,6 +34,7 @@ from models.signals.recordings import Floats
 from models.text.tokenizer import END, START
 
 FIRST_TIME = 50  # latest timestamp that begins an output: 1 s
+Matrix = NDArray[np.floating[Any]]
 
 
 class RuledState(NamedTuple):
@@ -167,9 +168,6 @@ class TorchWhisper:
         shares = self.model.output(advanced.features[0, first:-1])[:, texts].float().softmax(-1)
         each = shares[torch.arange(len(ids)), given[0, first + 1 :] - texts.start].tolist()
         return weights / weights.sum(-1, keepdim=True), each
-
-
-Matrix = NDArray[np.floating[Any]]
 
 
 def token_starts(weights: Matrix) -> list[int]:

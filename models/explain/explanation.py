@@ -31,6 +31,9 @@ from models.text.units import Units, units
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of the units, at least one unit (DeYoung et al. 2020)
 POINTS = 11  # of a curve: 0, 10, .. 100 % of the units
 Probabilities = Callable[[Tensor], Tensor]  # kept units (N, I) to the words' probabilities (N, J)
+RANDOM = "random"  # name of the control: units in random order
+RANDOM_ORDERS = 3
+WORDS = AlignConfig(units="word", marks=True)
 
 
 class Measure(NamedTuple):
@@ -126,11 +129,6 @@ def first_units(relevances: Tensor, counts: Sequence[int]) -> Tensor:
         1, order, torch.arange(order.shape[1]).expand_as(order)
     )
     return place[:, None] < torch.tensor(counts)[None, :, None]
-
-
-RANDOM = "random"  # name of the control: units in random order
-RANDOM_ORDERS = 3
-WORDS = AlignConfig(units="word", marks=True)
 
 
 class Relevances(NamedTuple):

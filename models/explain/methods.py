@@ -17,7 +17,12 @@ from models.core.config import MAX_BATCH_TOKENS
 from models.core.types import Looks, select
 from models.core.use_config import AlignConfig
 from models.engines.translator import Translator
-from models.explain.subject import MOST_SLOTS, Subject, UnsupportedMethodError
+from models.explain.subject import MAX_SLOTS, Subject, UnsupportedMethodError
+
+STEPS, MAX_STEPS = 32, 2048  # points of the quadrature
+MAX_WORK = 1 << 18  # points times words times slots from which on no more points are added
+TOLERANCE = 0.01  # share of f(x) - f(b) by which a sum may differ from it
+MIN_GAP = 1e-3  # nats; smaller gaps are rounding
 
 
 class SelfWeights(NamedTuple):
@@ -195,7 +200,7 @@ def look(subject: Subject) -> Tensor:
     mask = torch.ones(subject.source.shape[:2], dtype=torch.bool, device=units.device)
     memory = model.encode(subject.source, mask)
     rows = []
-    for part in alone[real].split(max(1, MOST_SLOTS // subject.slots)):
+    for part in alone[real].split(max(1, MAX_SLOTS // subject.slots)):
         slots = torch.stack([torch.ones_like(part), part], 1)  # (N, 2, S)
         some = select(memory, torch.zeros(len(part), dtype=torch.long, device=part.device))
         batch = subject.batch(subject.source.expand(len(part), *subject.source.shape[1:]))
@@ -209,12 +214,6 @@ def look(subject: Subject) -> Tensor:
     total = known.amin(1, keepdim=True).expand(-1, subject.units).clone()
     total[:, real] = known
     return (total - total.mean(1, keepdim=True)).float().cpu()
-
-
-STEPS, MOST_STEPS = 32, 2048  # points of the quadrature
-MOST_WORK = 1 << 18  # points times words times slots from which on no more points are added
-TOLERANCE = 0.01  # share of f(x) - f(b) by which a sum may differ from it
-LEAST_GAP = 1e-3  # nats; smaller gaps are rounding
 
 
 def gradient_times_input(subject: Subject) -> Tensor:
@@ -234,20 +233,20 @@ def integrated_gradients(subject: Subject, steps: int = 0) -> Tensor:
     Its sum over all slots is f(x) - f(b) (completeness). Gauss-Legendre quadrature computes the
     integral. Sundararajan, Taly and Yan 2017, eq. 1 and proposition 1
 
-    steps: points of the quadrature; 0: STEPS for each word, doubled up to MOST_STEPS until the
-    sum of the word differs from f(x) - f(b) by at most a share of TOLERANCE. MOST_WORK bounds it.
+    steps: points of the quadrature; 0: STEPS for each word, doubled up to MAX_STEPS until the
+    sum of the word differs from f(x) - f(b) by at most a share of TOLERANCE. MAX_WORK bounds it.
     """
     if steps:
         return subject.by_unit(_integral(subject, subject.words, steps))
     expected = differences(subject)
     found = torch.zeros(len(subject.words), len(subject.vectors), device=expected.device)
     words, steps = torch.arange(len(found), device=expected.device), STEPS
-    while len(words) and steps <= MOST_STEPS:
-        if steps > STEPS and steps * len(words) * len(subject.vectors) > MOST_WORK:
+    while len(words) and steps <= MAX_STEPS:
+        if steps > STEPS and steps * len(words) * len(subject.vectors) > MAX_WORK:
             break  # the gaps are reported
         found[words] = _integral(subject, subject.words[words], steps)
         gaps = (found[words].sum(1) - expected[words]).abs()
-        words = words[gaps > (TOLERANCE * expected[words].abs()).clamp_min(LEAST_GAP)]
+        words = words[gaps > (TOLERANCE * expected[words].abs()).clamp_min(MIN_GAP)]
         steps *= 2
     return subject.by_unit(found)
 
@@ -262,7 +261,7 @@ def differences(subject: Subject) -> Tensor:
 def completeness_gaps(subject: Subject, relevances: Tensor) -> Tensor:
     """Return how far the sums of relevances (J, I) are from f(x) - f(b), as shares of it, (J,)."""
     expected = differences(subject).float().cpu()
-    return (relevances.sum(1) - expected).abs() / expected.abs().clamp_min(LEAST_GAP)
+    return (relevances.sum(1) - expected).abs() / expected.abs().clamp_min(MIN_GAP)
 
 
 def _integral(subject: Subject, words: Tensor, steps: int) -> Tensor:
@@ -272,7 +271,7 @@ def _integral(subject: Subject, words: Tensor, steps: int) -> Tensor:
     shares, sizes = ((nodes + 1) / 2).float().to(device), (sizes / 2).float().to(device)
     way = subject.vectors - subject.baseline
     total = torch.zeros(len(words), len(way), device=device)
-    parts = max(1, MOST_SLOTS // len(way))
+    parts = max(1, MAX_SLOTS // len(way))
     for share, size in zip(shares.split(parts), sizes.split(parts), strict=True):
         points = subject.baseline + share[:, None, None] * way
         found = directional_gradients(subject, points, way, words)

@@ -11,7 +11,7 @@ from torch import Tensor
 from models.engines.transcriber import Transcriber
 from models.explain import ExplainOptions
 from models.explain.explanation import Explanation, explained_by, faithfulness, words_of
-from models.explain.subject import MOST_IMAGES, Subject
+from models.explain.subject import MAX_IMAGES, Subject
 
 
 def explain_transcript(
@@ -56,7 +56,7 @@ class SoundSubject(Subject):
     def kept_log_probs(self, kept: Tensor) -> Tensor:
         """Return f (N, J) of the sounds that keep the slots of kept (N, I) alone."""
         found = []
-        for part in kept.to(self.owner.device).split(MOST_IMAGES):
+        for part in kept.to(self.owner.device).split(MAX_IMAGES):
             frames = part[:, self.owner, None]  # (N, F, 1)
             found.append(self.log_probs(torch.where(frames, self.vectors, self.baseline)))
         return torch.cat(found).cpu()

@@ -23,8 +23,8 @@ from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
 
-MOST_SLOTS = 4096  # source slots of the rows that are computed at once
-MOST_IMAGES = 32  # images in memory at once
+MAX_SLOTS = 4096  # source slots of the rows that are computed at once
+MAX_IMAGES = 32  # images in memory at once
 
 
 class UnsupportedMethodError(ConfigurationError):
@@ -119,7 +119,7 @@ class TextSubject(Subject):
         The tokens of the other units are removed. An empty text is the end mark alone.
         """
         found, tokens = [], list(zip(self.ids, self.owner.tolist(), strict=True))
-        for part in kept.split(max(1, MOST_SLOTS // len(self.ids))):
+        for part in kept.split(max(1, MAX_SLOTS // len(self.ids))):
             rows = [
                 [number for number, unit in tokens if unit < 0 or row[unit]]
                 for row in part.tolist()
@@ -155,7 +155,7 @@ class ImageSubject(Subject):
     def kept_log_probs(self, kept: Tensor) -> Tensor:
         """Return f (N, J) of the images that are sharp in the cells of kept (N, I) alone."""
         grid, found = self.captioner.encoder.grid, []
-        for part in kept.split(MOST_IMAGES):
+        for part in kept.split(MAX_IMAGES):
             images = [blurred(self.image, ~row.view(grid)) for row in part]
             found.append(token_log_probs(self.captioner, images, self.ids)[:, : len(self.ids)])
         return torch.cat(found) @ self.words.T.cpu()

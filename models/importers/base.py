@@ -54,7 +54,7 @@ FORMATS = with_entries(  # name to class, imported when a folder is looked at
 PICKLED = ".pt"  # a file of PyTorch
 GENERATION = "generation_config.json"
 README = "README.md"
-MOST_README = 1 << 20
+MAX_README_BYTES = 1 << 20
 HEAD = re.compile(r"^---\n(.{,65536}?)\n---\n", re.S)  # the YAML head of a README of the hub
 PRECISIONS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 SEARCH = {  # of a generation_config.json
@@ -301,7 +301,7 @@ def readme(folder: Path) -> str:
     """Return the README of a folder, "" if there is none."""
     try:
         with (folder / README).open("rb") as file:
-            return file.read(MOST_README).decode("utf-8", "replace").replace("\r\n", "\n")
+            return file.read(MAX_README_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError:
         return ""
 

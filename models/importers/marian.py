@@ -64,6 +64,32 @@ SIZES = (  # of the classes that follow BART
     "layers: encoder_layers>encoder_layers decoder_layers>decoder_layers",
 )
 TOKENIZER = rules("text: source_lang target_lang")
+KNOWN = {  # settings of Marian's own files, and the value that each must have
+    "type": "transformer",
+    "transformer-decoder-autoreg": "self-attention",
+    "transformer-preprocess": "",
+    "transformer-postprocess": "dan",
+    "transformer-postprocess-emb": "d",
+}
+NUMBER = re.compile(r"[0-9]{1,9}")
+FILES = {  # names in Marian's own files; W becomes b for a bias; matrices are stored transposed
+    "encoder.layers.N.attention.input": "T encoder_lN_self_W{q,k,v}",
+    "encoder.layers.N.attention.output": "T encoder_lN_self_Wo",
+    "encoder.layers.N.attention_norm": "encoder_lN_self_Wo_ln",
+    "encoder.layers.N.feed_forward.inner": "T encoder_lN_ffn_W1",
+    "encoder.layers.N.feed_forward.outer": "T encoder_lN_ffn_W2",
+    "encoder.layers.N.forward_norm": "encoder_lN_ffn_ffn_ln",
+    "decoder.layers.N.self_attention.input": "T decoder_lN_self_W{q,k,v}",
+    "decoder.layers.N.self_attention.output": "T decoder_lN_self_Wo",
+    "decoder.layers.N.self_norm": "decoder_lN_self_Wo_ln",
+    "decoder.layers.N.cross_attention.query": "T decoder_lN_context_Wq",
+    "decoder.layers.N.cross_attention.input": "T decoder_lN_context_W{k,v}",
+    "decoder.layers.N.cross_attention.output": "T decoder_lN_context_Wo",
+    "decoder.layers.N.cross_norm": "decoder_lN_context_Wo_ln",
+    "decoder.layers.N.feed_forward.inner": "T decoder_lN_ffn_W1",
+    "decoder.layers.N.feed_forward.outer": "T decoder_lN_ffn_W2",
+    "decoder.layers.N.forward_norm": "decoder_lN_ffn_ffn_ln",
+}
 
 
 class Bart(Importer):
@@ -183,34 +209,6 @@ def ordered(vocabulary: dict[str, int]) -> list[str]:
     if sorted(by_id) != list(range(len(by_id))) or len(by_id) != len(vocabulary):
         raise DamagedError("a vocabulary with missing or repeated ids", "the ids 0, 1, 2, ..")
     return [by_id[number] for number in range(len(by_id))]
-
-
-KNOWN = {  # settings of Marian's own files, and the value that each must have
-    "type": "transformer",
-    "transformer-decoder-autoreg": "self-attention",
-    "transformer-preprocess": "",
-    "transformer-postprocess": "dan",
-    "transformer-postprocess-emb": "d",
-}
-NUMBER = re.compile(r"[0-9]{1,9}")
-FILES = {  # names in Marian's own files; W becomes b for a bias; matrices are stored transposed
-    "encoder.layers.N.attention.input": "T encoder_lN_self_W{q,k,v}",
-    "encoder.layers.N.attention.output": "T encoder_lN_self_Wo",
-    "encoder.layers.N.attention_norm": "encoder_lN_self_Wo_ln",
-    "encoder.layers.N.feed_forward.inner": "T encoder_lN_ffn_W1",
-    "encoder.layers.N.feed_forward.outer": "T encoder_lN_ffn_W2",
-    "encoder.layers.N.forward_norm": "encoder_lN_ffn_ffn_ln",
-    "decoder.layers.N.self_attention.input": "T decoder_lN_self_W{q,k,v}",
-    "decoder.layers.N.self_attention.output": "T decoder_lN_self_Wo",
-    "decoder.layers.N.self_norm": "decoder_lN_self_Wo_ln",
-    "decoder.layers.N.cross_attention.query": "T decoder_lN_context_Wq",
-    "decoder.layers.N.cross_attention.input": "T decoder_lN_context_W{k,v}",
-    "decoder.layers.N.cross_attention.output": "T decoder_lN_context_Wo",
-    "decoder.layers.N.cross_norm": "decoder_lN_context_Wo_ln",
-    "decoder.layers.N.feed_forward.inner": "T decoder_lN_ffn_W1",
-    "decoder.layers.N.feed_forward.outer": "T decoder_lN_ffn_W2",
-    "decoder.layers.N.forward_norm": "decoder_lN_ffn_ffn_ln",
-}
 
 
 class MarianFiles(Importer):

@@ -14,10 +14,11 @@ from models.core.config import MAX_LAYERS, MAX_SIZE, MAX_SLOTS
 from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
 from models.core.settings import TYPE_NAMES, Values, parse_json, short
-from models.text.vocabulary import MOST_PIECES
+from models.text.vocabulary import MAX_PIECES
 
-MOST_TEXT = 1 << 16  # letters of a setting
+MAX_TEXT_BYTES = 1 << 16  # of a setting
 NEEDED = "needed"  # default of a setting that every model of the format has
+Schema = Mapping[str, Any]  # of Rule, or of Schema for a nested table
 
 
 class Rule(NamedTuple):
@@ -29,7 +30,7 @@ class Rule(NamedTuple):
     kind: Any
     default: Any = NEEDED  # for a setting that is missing or null
     least: float = 0
-    most: float = MOST_PIECES
+    most: float = MAX_PIECES
     ours: str = ""  # name of the setting in this program
 
     def allows(self, value: Any, kind: Any = None) -> bool:
@@ -62,7 +63,6 @@ class Rule(NamedTuple):
         return TYPE_NAMES.get(self.kind) or f"JSON of the type {self.kind}"
 
 
-Schema = Mapping[str, Any]  # of Rule, or of Schema for a nested table
 RULES = {
     "size": Rule(int, least=1, most=MAX_SIZE),
     "layers": Rule(int, least=1, most=MAX_LAYERS),
@@ -98,7 +98,7 @@ def renamed(given: Mapping[str, Any], schema: Schema) -> Values:
 def is_text(value: str) -> bool:
     """Return True for a text of limited length that UTF-8 can encode."""
     try:
-        return len(value.encode()) <= MOST_TEXT
+        return len(value.encode()) <= MAX_TEXT_BYTES
     except UnicodeEncodeError:  # half a character
         return False
 

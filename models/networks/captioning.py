@@ -21,6 +21,8 @@ from models.networks.recurrent_decoder import (
     RecurrentStep,
 )
 
+LAYERS = 2  # of the top-down decoder: one that attends, one that writes
+
 
 class ShowAttendTellDecoder(RecurrentDecoder):
     """Attention before the recurrence, a gate on the context, and a deep output.
@@ -67,9 +69,6 @@ class ShowAttendTellDecoder(RecurrentDecoder):
         return self.dropout(
             token_part + self.state_out(self.dropout(states)) + self.context_out(contexts)
         )
-
-
-LAYERS = 2  # one that attends, one that writes
 
 
 class TopDownDecoder(RecurrentDecoder):

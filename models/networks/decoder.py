@@ -15,6 +15,8 @@ from models.core.types import AttentionOutput, Memory, select
 
 NEVER = 1e-30  # lower bound of a probability before the logarithm
 LOW = -1e9  # score of a slot that has no weight
+P = TypeVar("P")  # prepared memory: a tuple of tensors, or of such tuples
+S = TypeVar("S")  # state, of the same kind
 
 
 class Copying(NamedTuple):
@@ -79,10 +81,6 @@ def mixture_loss(
     share, gate = copied
     nll = -torch.logaddexp((1 - gate).clamp_min(NEVER).log() + own, share.clamp_min(NEVER).log())
     return ((1 - smoothing) * nll - smoothing * log_probs.mean(1)).sum(), nll.detach()
-
-
-P = TypeVar("P")  # prepared memory: a tuple of tensors, or of such tuples
-S = TypeVar("S")  # state, of the same kind
 
 
 class Wanted(NamedTuple):

@@ -22,6 +22,7 @@ from models.storage.settings import WEIGHTS
 from models.storage.weights import read_tensors
 
 PREFIX = ImageSource.shared_weights  # of the names of an image network's weights in a bundle
+LAYERS = ("expand", "depthwise", "project")
 
 
 def shipped_captioner() -> Path:
@@ -120,9 +121,6 @@ def copy_weights(network: nn.Module, stored: Mapping[str, Tensor], weights: str)
                 "the weights of model.image.encoder",
             )
         tensor.copy_(stored[name])
-
-
-LAYERS = ("expand", "depthwise", "project")
 
 
 class BlockSize(NamedTuple):

@@ -36,6 +36,11 @@ OPERATORS = {
 }
 _libraries: list[torch.library.Library] = []  # kept alive, because the declared names end with them
 
+EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
+PREPROCESSING = 2  # version of the preprocessing in models.signals.images; part of the cache key
+CHANNELS = (32, 48, 64)  # of the layers of SmallCnn
+SIZE = 8  # default side of a patch in pixels
+
 
 class TorchvisionCnn(Cnn):
     """torchvision's ResNet, VGG, MobileNet, EfficientNet, ConvNeXt: resnet50, vgg19 and so on.
@@ -140,10 +145,6 @@ def torchvision_models() -> Any:
             library.define(schema)
     _libraries.append(library)
     return importlib.import_module("torchvision.models")
-
-
-EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
-PREPROCESSING = 2  # version of the preprocessing in models.signals.images; part of the cache key
 
 
 class ImageEncoder(nn.Module):
@@ -281,9 +282,6 @@ def identity(encoder: ImageEncoder, config: ImageConfig) -> str:
     return digest.hexdigest()[:16]
 
 
-CHANNELS = (32, 48, 64)
-
-
 class SmallCnn(Cnn):
     """Three convolutions of stride 2, trained from scratch: for synthetic scenes, not photos.
 
@@ -326,9 +324,6 @@ class SmallCnn(Cnn):
             f"weights '{weights}' for small-cnn, which is trained from scratch",
             "image.weights=none",
         )
-
-
-SIZE = 8  # default side of a patch in pixels
 
 
 class Patches(Cnn):

@@ -14,6 +14,7 @@ from models.networks.decoder import LOW, Copying, DecoderOutput, JointCopying
 from models.text.tokenizer import PAD
 
 GATE_BIAS = -3.0  # initial: 5 % of the probability is copied
+SMALLEST = 1e-9  # lower bound of a sum of weights before the division
 
 
 class CopyReader(nn.Module):
@@ -174,9 +175,6 @@ class CopyNet(CopyReader):
         scores = scores.view(*tokens.shape, -1)  # (R, T, S)
         rows = input_rows(keys, tokens)
         return features, JointCopying(scores, prepared.ids.index_select(0, rows)), None
-
-
-SMALLEST = 1e-9  # lower bound of a sum of weights before the division
 
 
 class Pointer(CopyReader):

@@ -12,6 +12,8 @@ from models.attention.scores import Additive
 from models.core.config import AttentionConfig, ModelConfig
 from models.core.types import Memory
 
+STEP_CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}
+
 
 class RnnEncoder(nn.Module):
     """Token ids to a memory with one slot per token, and the final states.
@@ -114,9 +116,6 @@ class PaddedLstm(PaddedRnn, nn.LSTM):  # type: ignore[misc]
 
 
 CELLS = {"gru": PaddedGru, "lstm": PaddedLstm}
-
-
-STEP_CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}
 
 
 class IntraEncoder(nn.Module):

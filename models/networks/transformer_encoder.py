@@ -20,6 +20,8 @@ from models.core.types import Memory
 from models.networks.edgetpu import Cnn, copy_weights
 from models.networks.image_encoder import ImageEncoder
 
+SIZE = 16  # default side of a patch in pixels
+
 
 class TransformerEncoder(nn.Module):
     """Token ids to a memory with one slot per token."""
@@ -92,9 +94,6 @@ class EncoderLayer(NormedLayer):
         x = self.left(self.attention_norm, x, attended)
         block = self.feed_forward(self.entered(self.forward_norm, x))
         return self.left(self.forward_norm, x, block)
-
-
-SIZE = 16  # default side of a patch in pixels
 
 
 class VisionTransformer(Cnn):

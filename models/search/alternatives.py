@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from models.text.tokenizer import END, SPACE, Tokenizer
 
-MOST = 20  # words of a list
+MAX_ALTERNATIVES = 20  # words of a list
 EXTRA, FIRST_TOKENS = 3, 8  # first tokens that are continued: EXTRA for each word, and some more
 SPARE = 4  # words that are scored and can be left out
 WORD_TOKENS = 8  # tokens of a word, at most

@@ -16,6 +16,15 @@ from models.text.tokenizer import END
 if TYPE_CHECKING:
     from torch import Tensor
 
+LONGEST = 20  # units of a repeated phrase, at most
+TIMES = 4  # repetitions, at least
+UNITS = 6  # units of the whole loop, at least
+MIN_EQUAL_UNITS = 4  # units of a loop that another unit equals, at least
+WIDER = (1, 2, 4)  # beams that are tried in turn, in widths of the usual one
+WIDEST = 10_000
+
+Search = Callable[[Sequence[int], SearchConfig], list[list[Hypothesis]]]
+
 
 def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
     """Return the log-probabilities (R, Y) of the next token after ids (R, t), start mark first.
@@ -42,12 +51,6 @@ def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
     return scores.log_softmax(1)
 
 
-LONGEST = 20  # units of a repeated phrase, at most
-TIMES = 4  # repetitions, at least
-UNITS = 6  # units of the whole loop, at least
-LEAST_EQUAL = 4  # units of a loop that another unit equals, at least
-
-
 class Repetition(NamedTuple):
     """A phrase that an output repeats several times in a row."""
 
@@ -66,7 +69,7 @@ def repetition(text: str, *others: str, times: int = TIMES) -> Repetition | None
     """
     words = text.split()
     units, join = (words, " ") if len(words) > 1 else (list(text.strip()), "")
-    if len(units) - len({*units}) < LEAST_EQUAL:
+    if len(units) - len({*units}) < MIN_EQUAL_UNITS:
         return None
     start, period, length = _longest_run(units, times)
     count = length // period if period else 0
@@ -87,12 +90,6 @@ def _longest_run(units: Sequence[str], times: int) -> tuple[int, int, int]:
             if run + period > best[2] and (run + period) // period >= times:
                 best = (index - run - period + 1, period, run + period)
     return best
-
-
-WIDER = (1, 2, 4)  # beams that are tried in turn, in widths of the usual one
-WIDEST = 10_000
-
-Search = Callable[[Sequence[int], SearchConfig], list[list[Hypothesis]]]
 
 
 def different_texts(

@@ -19,6 +19,8 @@ LABELS = 1001  # of ImageNet, and background
 TOKENS = 6  # of the longest noun
 WITH_LABELS = "mobilenet-edgetpu"  # image network whose classifier reads its last grid
 SMALLEST = 1e-6  # lower bound of a noun's probability
+MIN_LABEL_PROBABILITY = 0.1  # of a label that may be replaced
+VOWELS = tuple("aeiou")
 
 
 class ImageLabels(nn.Module):
@@ -82,10 +84,6 @@ def nouns() -> Iterator[LabelNoun]:
         yield LabelNoun(text, tuple(n for r in ranges for n in range(int(r[0]), int(r[-1]) + 1)))
 
 
-LEAST = 0.1  # probability of a label that may be replaced
-VOWELS = tuple("aeiou")
-
-
 def with_swaps(
     model: nn.Module, batch: Batch, memory: Memory, share: float
 ) -> tuple[Batch, Memory]:
@@ -113,7 +111,7 @@ def swap_nouns(
     tokens: the labels of every caption. Random numbers come from torch's generator.
     """
     slots = tokens.ids.view(len(tokens.ids), -1, TOKENS).clone()  # (B, N, TOKENS)
-    likely = tokens.log_prob.view(slots.shape)[..., 0].exp() > LEAST  # (B, N)
+    likely = tokens.log_prob.view(slots.shape)[..., 0].exp() > MIN_LABEL_PROBABILITY  # (B, N)
     likely &= (torch.rand(len(slots)) < share).to(likely.device)[:, None]
     targets = [row[mask].tolist() for row, mask in zip(*batch[3:5], strict=True)]
     for row in likely.any(1).nonzero()[:, 0].tolist():

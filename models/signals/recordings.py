@@ -42,6 +42,7 @@ KNOWN = "a WAV, FLAC, OGG, MP3 or AIFF recording"
 
 
 Floats = NDArray[np.float32]
+STEP, BLUR = 0.02, 10  # seconds of an energy; energies that are averaged
 
 
 class SampleArray(NamedTuple):
@@ -353,9 +354,6 @@ def _too_long(name: str, seconds: float) -> ModelError:
         f"at most {AUDIO_SECONDS // 3600} hours",
         "divide it first",
     )
-
-
-STEP, BLUR = 0.02, 10  # seconds of an energy; energies that are averaged
 
 
 class SoundPiece(NamedTuple):

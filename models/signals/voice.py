@@ -11,7 +11,7 @@ from models.signals.recordings import Floats, missing
 
 RATE, FRAME = 16_000, 512  # of the detector: samples a second, and of a frame
 SPEECH = 0.5  # probability
-LEAST = 7  # frames of speech, 0.2 s; a note of music may have a few
+MIN_SPEECH_FRAMES = 7  # 0.2 s; a note of music may have a few
 PEAK, QUIETEST = 0.3, 1e-3  # that the detector is given; of a recording that is amplified to it
 NEAR = 32  # frames, about a second, before and after speech that are kept
 
@@ -48,6 +48,6 @@ def _kept(samples: Floats, flags: list[bool], size: int) -> Floats:
 
     flags: True for frames with speech, from NEAR frames before the first one.
     """
-    runs = sliding_window_view(np.array(flags), LEAST).all(1)
-    near = sliding_window_view(runs, 2 * NEAR + 2 - LEAST).any(1)
+    runs = sliding_window_view(np.array(flags), MIN_SPEECH_FRAMES).all(1)
+    near = sliding_window_view(runs, 2 * NEAR + 2 - MIN_SPEECH_FRAMES).any(1)
     return samples * near.repeat(size)[: len(samples)]

@@ -34,9 +34,11 @@ FILES = (
     *(CONFIG, CARD, "tokenizer.model", "tokenizer.json", "source.model", "target.model", LABELS),
     *(STATISTICAL, LEXICON, REPLAY, WEIGHTS, SUMS),
 )
-MOST_BYTES = {WEIGHTS: 1 << 33}  # of one file
-MOST_FILES, MOST_RATIO = 10_000, 20  # files of an archive, and their size in archives
+MAX_BYTES = {WEIGHTS: 1 << 33}  # of one file
+MAX_FILES, MAX_RATIO = 10_000, 20  # files of an archive, and their size in archives
 BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # of zip archives
+FREE = re.compile(r"(CC0|CC BY|Apache|MIT|BSD|ISC|MPL|[AL]?GPL|public domain)\b", re.I)
+LIMITED = re.compile(r"research|\bNC\b|non-?commercial", re.I)
 
 
 def write_archive(folder: Path, path: Path) -> None:
@@ -83,10 +85,10 @@ def members_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{ascii(member.filename)} is compressed in an unusual way")
     packed = sum(member.compress_size for member in members)
-    if len(members) > MOST_FILES or not packed <= Path(str(archive.filename)).stat().st_size:
-        raise ValueError(f"more than {MOST_FILES:,} files, or files that overlap")
-    if sum(member.file_size for member in members) > MOST_RATIO * packed + MODEL_FILE_BYTES:
-        raise ValueError(f"files of more than {MOST_RATIO} times its size")
+    if len(members) > MAX_FILES or not packed <= Path(str(archive.filename)).stat().st_size:
+        raise ValueError(f"more than {MAX_FILES:,} files, or files that overlap")
+    if sum(member.file_size for member in members) > MAX_RATIO * packed + MODEL_FILE_BYTES:
+        raise ValueError(f"files of more than {MAX_RATIO} times its size")
     return members
 
 
@@ -97,16 +99,12 @@ def _check(members: list[zipfile.ZipInfo], path: Path) -> None:
             raise ValueError(f"file {ascii(member.filename)} does not belong to a model")
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise ValueError(f"{member.filename} is compressed or encrypted")
-        if member.file_size > MOST_BYTES.get(member.filename, MODEL_FILE_BYTES):
+        if member.file_size > MAX_BYTES.get(member.filename, MODEL_FILE_BYTES):
             raise ValueError(f"{member.filename} has {member.file_size:,} bytes")
     if missing := [name for name in REQUIRED if name not in names]:
         raise ValueError(f"no {missing[0]}")
     if sum(member.file_size for member in members) > path.stat().st_size:
         raise ValueError("its files are larger than the archive")
-
-
-FREE = re.compile(r"(CC0|CC BY|Apache|MIT|BSD|ISC|MPL|[AL]?GPL|public domain)\b", re.I)
-LIMITED = re.compile(r"research|\bNC\b|non-?commercial", re.I)
 
 
 class About(NamedTuple):

@@ -15,8 +15,8 @@ from models.core.errors import DamagedError, intact
 from models.core.files import read_regular, write_bytes, write_text
 
 NAME = "SHA256SUMS"
-MOST_BYTES = 1 << 20
-MOST_PACKED = 1 << 24  # bytes of a packed part
+MAX_BYTES = 1 << 20
+MAX_PACKED_BYTES = 1 << 24  # bytes of a packed part
 LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 Digests = dict[str, frozenset[str]]  # of each file
@@ -42,7 +42,7 @@ def read_part(folder: Path, name: str) -> bytes:
     if not path.is_file():
         return b""
     with intact(path, "a file of the model"):
-        return read_regular(path, MOST_PACKED)
+        return read_regular(path, MAX_PACKED_BYTES)
 
 
 def add_digest(folder: Path, name: str) -> None:
@@ -64,7 +64,7 @@ def read_digests(folder: Path) -> Digests:
         return {}
     found: Digests = {}
     with intact(path, "lines of a digest and a file name", "get the model again"):
-        lines = read_regular(path, MOST_BYTES).decode("utf-8").removesuffix("\n").split("\n")
+        lines = read_regular(path, MAX_BYTES).decode("utf-8").removesuffix("\n").split("\n")
         for number, line in enumerate(lines, 1):
             match = LINE.fullmatch(line)
             if not match:

@@ -10,7 +10,7 @@ from models.storage.digests import check_digests
 from models.storage.settings import LEXICON
 from models.text.lexicon import Lexicon
 
-MOST_BYTES = 1 << 26
+MAX_BYTES = 1 << 26
 
 
 def read_lexicon_bytes(folder: Path) -> bytes:
@@ -19,7 +19,7 @@ def read_lexicon_bytes(folder: Path) -> bytes:
     if not path.is_file():
         return b""
     with intact(path, "a file of the model"):
-        packed = read_regular(path, MOST_BYTES)
+        packed = read_regular(path, MAX_BYTES)
     check_digests(folder, [LEXICON])
     return packed
 

@@ -18,7 +18,7 @@ from models.core.errors import intact
 from models.storage.digests import check_digests, read_part
 from models.storage.settings import REPLAY
 
-MOST_BYTES = 1 << 24  # decompressed
+MAX_BYTES = 1 << 24  # decompressed
 
 
 class ReplayPair(NamedTuple):
@@ -37,9 +37,9 @@ def read_replay(folder: Path) -> list[ReplayPair]:
     check_digests(folder, [REPLAY])
     with intact(folder / REPLAY, "lines of direction, source and target", "", zlib.error):
         unpacker = zlib.decompressobj(wbits=31)
-        text = unpacker.decompress(packed, MOST_BYTES)
+        text = unpacker.decompress(packed, MAX_BYTES)
         if unpacker.unconsumed_tail:
-            raise ValueError(f"more than {MOST_BYTES:,} bytes")
+            raise ValueError(f"more than {MAX_BYTES:,} bytes")
         rows = (line.split("\t") for line in text.decode("utf-8").splitlines())
         return [ReplayPair(*row) for row in rows]
 

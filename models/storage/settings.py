@@ -32,7 +32,7 @@ CARD = "card.md"
 REPLAY = "replay.tsv.gz"
 LEXICON = "lexicon.bin"  # translations of rare words, which the model reads
 STATISTICAL = "statistical.safetensors"  # of a bundle made by `attn align train`
-MOST_BYTES = 1 << 20  # of a config.json
+MAX_BYTES = 1 << 20  # of a config.json
 SECTIONS = ("model", "tokenizer", "search", "vocabulary")
 OPTIONAL = ("alignment", "prepare", "confidence", "about", "shared")
 MADE_BY = "a folder made by `attn train`"
@@ -63,7 +63,7 @@ def read_settings(folder: Path) -> Values:
     if not (folder / NAME).exists():
         raise _missing(folder)
     with intact(folder / NAME, MADE_BY):
-        settings: Values = parse_json(read_regular(folder / NAME, MOST_BYTES))
+        settings: Values = parse_json(read_regular(folder / NAME, MAX_BYTES))
         if not isinstance(settings, dict):
             raise ValueError("no table of settings")
         if "model_type" in settings:

@@ -21,6 +21,8 @@ from models.text.vocabulary import SILENT
 SCALE = ".scale"  # NAME is int8, NAME.scale its scale
 LARGEST = 127
 SHORTEST_ROW = 8  # numbers
+ALLOCATING = (torch.empty, torch.zeros, torch.ones, torch.randn, torch.rand, torch.full)
+SPARE = 1_000_000  # numbers that a model may need beyond twice its weights
 
 
 def stored_as(precision: WeightPrecision, weights: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -67,10 +69,6 @@ def quantised(weights: Tensor) -> tuple[Tensor, Tensor]:
     scale = torch.where(scale == 0, torch.ones_like(scale), scale)
     q = (rows / scale.float()[:, None]).round().clamp(-LARGEST, LARGEST)
     return q.to(torch.int8).view(weights.shape), scale
-
-
-ALLOCATING = (torch.empty, torch.zeros, torch.ones, torch.randn, torch.rand, torch.full)
-SPARE = 1_000_000  # numbers that a model may need beyond twice its weights
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:

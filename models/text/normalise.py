@@ -39,6 +39,9 @@ PLAIN_SIGNS = {
     "…": "...",
 }
 SPACED_WORD = re.compile("[!-\u058f]+")  # ASCII to Armenian: alphabets of words between spaces
+SIGNS = f"'{APOSTROPHE_SIGNS}"
+KNOWN = 0.02  # share of the training sources from which on the model knows a way of writing
+SPACE_MARK = "\u2581"  # of a token of SentencePiece
 
 
 def normalise(text: str) -> str:
@@ -133,11 +136,6 @@ def sentence_case(text: str) -> str:
     """Return the text in lower case, except for its first letter."""
     first = next((n for n, letter in enumerate(text) if letter.isalpha()), 0)
     return text[: first + 1] + text[first + 1 :].lower()
-
-
-SIGNS = f"'{APOSTROPHE_SIGNS}"
-KNOWN = 0.02  # share of the training sources from which on the model knows a way of writing
-SPACE_MARK = "\u2581"  # of a token of SentencePiece
 
 
 def prepared(text: str, config: PrepareConfig) -> str:

@@ -29,6 +29,9 @@ SPACE = "\u2581"  # SentencePiece's space mark
 RESERVED = 0xE000  # the first of the characters that are tokens for protected parts
 FIRST_OUTPUT = END  # lowest id that an output may contain
 NEVER_OUTPUT = tuple(range(FIRST_OUTPUT))  # PAD, UNKNOWN and START
+LABELS = "labels.txt"  # file of a bundle: one label a line
+LONGEST = 200  # characters of a label
+MAX_LABELS = 2**16  # labels of a model
 
 
 class Tokenizer:
@@ -263,11 +266,6 @@ def decode_text(processor: Any, ids: Iterable[int]) -> str:
     return text.removeprefix(SPACE).replace(SPACE, " ")
 
 
-LABELS = "labels.txt"  # file of a bundle: one label a line
-LONGEST = 200  # characters of a label
-MOST = 2**16  # labels of a model
-
-
 class LabelTokenizer(Tokenizer):
     """Tokenizer of texts, with labels as the target vocabulary.
 
@@ -340,9 +338,9 @@ def read_tokenizer(folder: Path) -> Tokenizer:
 
 def check_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the labels; raise ConfigurationError if they cannot be told apart or stored."""
-    if not 2 <= len(labels) <= MOST:
+    if not 2 <= len(labels) <= MAX_LABELS:
         noun = "label" if len(labels) == 1 else "labels"
-        raise ConfigurationError(f"{len(labels):,} {noun}", f"2 to {MOST:,} different ones")
+        raise ConfigurationError(f"{len(labels):,} {noun}", f"2 to {MAX_LABELS:,} different ones")
     for label in labels:
         controls = any(category(letter) == "Cc" for letter in label)
         if not label.strip() or len(label) > LONGEST or controls:

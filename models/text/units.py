@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 KINDS = limits_of(AlignConfig, "units").choices
 JOINER = "\u200d"  # between the characters of one emoji
+SEGMENTATIONS = 32  # most probable segmentations of a word that are sampled from
+CACHED_WORDS = 200_000
 
 
 class Units(NamedTuple):
@@ -198,10 +200,6 @@ def without_marks(table: Tensor, tokens: Sequence[str]) -> Tensor:
     is_word = torch.tensor([any(c.isalnum() for c in token) for token in tokens])  # (P,)
     has_word = (table[is_word] > 0).any(0)  # (N,)
     return table * (is_word[:, None] | ~has_word)
-
-
-SEGMENTATIONS = 32  # most probable segmentations of a word that are sampled from
-CACHED_WORDS = 200_000
 
 
 class SubwordSampler:

@@ -32,7 +32,7 @@ SPACE = "\u2581"  # space mark
 WORDS = 3  # type of a SentencePiece model whose tokens are words
 NAMES = ("<pad>", "<unk>", "<start>", "</s>")  # of the first four ids
 NO_END = "<no end>"  # name of the end mark of a source vocabulary without one
-MOST_PIECES = 2**22
+MAX_PIECES = 2**22
 
 
 class Special(NamedTuple):
@@ -185,7 +185,7 @@ def known_pieces(model: bytes) -> dict[str, tuple[float, int]]:
                     found[text] = (score, kind)
     except (IndexError, UnicodeDecodeError, struct.error) as error:
         raise DamagedError(f"a SentencePiece model is damaged ({error})", "a whole file") from None
-    if not 0 < len(found) <= MOST_PIECES:
+    if not 0 < len(found) <= MAX_PIECES:
         raise DamagedError("a SentencePiece model without pieces", "a whole file")
     return found
 

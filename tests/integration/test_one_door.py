@@ -42,7 +42,7 @@ TEXTS = [
     "- Good morning",
     "I have 3,500 books, e.g. about Zo\u00eb and Ma\u0308x.",
 ]
-FEW = [0, 1, 4, 5, 6, 10]  # that are not copied
+TRANSLATED = [0, 1, 4, 5, 6, 10]  # that are not copied
 Ask = Callable[..., Any]
 
 pytestmark = pytest.mark.skipif(not is_bundle(BOX / "everyday"), reason="not in the box")
@@ -209,8 +209,8 @@ def test_python_and_tables_have_the_outputs_of_the_command(case: Case, plain: li
         ]
     elif case.task == "translate":
         found = [one.text for one in model.translate(case.items, to="de")]
-        assert [model.translate(case.items[n], to="de").text for n in FEW] == [
-            plain[n] for n in FEW
+        assert [model.translate(case.items[n], to="de").text for n in TRANSLATED] == [
+            plain[n] for n in TRANSLATED
         ]
     elif case.task == "classify":
         found = [one.label for one in model.classify(case.items)]
@@ -264,7 +264,7 @@ def test_an_explanation_is_that_of_the_output_of_the_command(
 ) -> None:
     if case.task == "align":
         pytest.skip("links are not explained")
-    few = [n for n in (FEW if case.task == "translate" else range(3)) if plain[n]]
+    few = [n for n in (TRANSLATED if case.task == "translate" else range(3)) if plain[n]]
     (tmp_path / "few").write_text("".join(f"{case.items[n]}\n" for n in few), "utf-8")
     options = ("--method", "attention", "-i", tmp_path / "few")
     rows = attn("explain", *case.options, *options).out.splitlines()

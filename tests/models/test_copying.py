@@ -137,7 +137,7 @@ def test_a_bundle_keeps_labels_and_their_nouns(tmp_path: Path, tiny_tokenizer: T
     assert len(caption.attention.copied) == len(caption.attention.words)
 
 
-FEW = 4
+CLASSES = 4
 DOG, UNLIKELY, ARTICLE = "dog", "cat", 9
 NOUNS = [noun.text for noun in nouns()]
 
@@ -151,7 +151,7 @@ def tokens(noun: str) -> list[int]:
 @pytest.fixture
 def labels() -> ImageLabels:
     """Labels of every noun."""
-    found = ImageLabels(ImageConfig(labels=2), FEW)
+    found = ImageLabels(ImageConfig(labels=2), CLASSES)
     found.set_nouns(tokens)
     return found
 
@@ -170,7 +170,7 @@ def captions(*rows: list[int]) -> Batch:
     width = max(map(len, rows))
     out = torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
     start = torch.full((len(rows), 1), START)
-    source = torch.zeros(len(rows), 1, FEW)
+    source = torch.zeros(len(rows), 1, CLASSES)
     return Batch(source, source[..., 0] == 0, torch.cat([start, out[:, :-1]], 1), out, out != PAD)
 
 

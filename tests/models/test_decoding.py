@@ -45,7 +45,7 @@ LENGTHS = [4, 7, 2]
 PAIRS = pairs(LENGTHS, [5, 3, 6])
 ONE = PAIRS.target_in[:, :1]  # one step
 LABELLED = PAIRS._replace(target_in=ONE, target_out=ONE, target_mask=PAIRS.target_mask[:, :1])
-MOST_TOKENS = 17
+MAX_TOKENS = 17
 
 
 def batch_of(preset: str, batch: Batch = PAIRS) -> Batch:
@@ -122,7 +122,7 @@ def test_every_variant_keeps_the_equalities(name: str) -> None:
 def found_in(model: EncoderDecoder, batch: Batch, config: SearchConfig) -> list[list[Finished]]:
     memory = model.encode(batch.source, batch.source_mask)
     lengths = batch.source_mask.sum(1).tolist()
-    limits = [min(2 * n + 3, MOST_TOKENS) for n in lengths]  # sound has many frames
+    limits = [min(2 * n + 3, MAX_TOKENS) for n in lengths]  # sound has many frames
     return search(model, memory, limits, [str(n) for n in lengths], config)
 
 

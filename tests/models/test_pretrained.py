@@ -13,7 +13,7 @@ from models.storage.installed import BOX, Installed, Place, is_bundle
 SHIPPED = [
     Installed(folder.name, Place("box", BOX)) for folder in BOX.iterdir() if is_bundle(folder)
 ]
-MOST_BYTES = 45_000_000
+MAX_BYTES = 45_000_000
 SECTIONS = ("Data and licence", "Recipe", "Scores", "What it cannot do")
 
 
@@ -29,4 +29,4 @@ def test_a_shipped_model_is_whole_and_described(model: Installed) -> None:
 
 def test_shipped_models_are_small() -> None:
     files = [path for path in Path(BOX).rglob("*") if path.is_file()]
-    assert 0 < sum(path.stat().st_size for path in files) <= MOST_BYTES
+    assert 0 < sum(path.stat().st_size for path in files) <= MAX_BYTES

@@ -2,7 +2,7 @@
 import { make } from "./dom.js";
 import { t } from "./texts.js";
 
-const STEP = 0.05, LEAST = 0.02, START = [0.25, 0.25, 0.75, 0.75];
+const STEP = 0.05, MIN_DRAG = 0.02, START = [0.25, 0.25, 0.75, 0.75];
 const within = (share) => Math.min(Math.max(share, 0), 1);
 
 // flat: a stretch from left to right, as of sound. changed(sides, ends): for each change; null without a frame.
@@ -41,7 +41,7 @@ export function frameOn(holder, flat, changed) {
     if (!drag) return;
     const [x, y] = place(event), [a, b] = drag.from;
     if (drag.sides) set(moved(x - a, y - b), false);
-    else if (Math.abs(x - a) > LEAST) set([Math.min(a, x), Math.min(b, y), Math.max(a, x), Math.max(b, y)], false);
+    else if (Math.abs(x - a) > MIN_DRAG) set([Math.min(a, x), Math.min(b, y), Math.max(a, x), Math.max(b, y)], false);
   };
   holder.onpointerup = holder.onpointercancel = () => {
     if (drag && sides) { changed(sides, true); frame.focus({ preventScroll: true }); }

@@ -3,7 +3,7 @@ import { make } from "./dom.js";
 
 const HEAD = 26, MARGIN = 12, SMALL = 11, CELL = 22, SHARES = [0, 0.25, 0.5, 0.75, 1];  // pixels, and cells of a scale
 const ACROSS = 4;  // pictures of a row
-const SCALE = 2, MOST = 8192;  // pixels of a PNG for one of the page, and of its longer side at most
+const SCALE = 2, MAX_SIDE = 8192;  // pixels of a PNG for one of the page, and of its longer side at most
 
 export function escaped(text) {
   return String(text).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "")
@@ -56,7 +56,7 @@ export function save(blob, name) {
 }
 
 async function drawn(blob, width, height) {
-  const address = URL.createObjectURL(blob), scale = Math.min(SCALE, MOST / Math.max(width, height));
+  const address = URL.createObjectURL(blob), scale = Math.min(SCALE, MAX_SIDE / Math.max(width, height));
   const image = await new Promise((done, fail) => {
     const found = make("img", { onload: () => done(found), onerror: fail, src: address });
   });

@@ -4,7 +4,7 @@ import { $, make, roving } from "./dom.js";
 import { post } from "./service.js";
 import { t } from "./texts.js";
 
-const MOST = 8;  // other words that are listed
+const MAX_ALTERNATIVES = 8;  // other words that are listed
 const words = (text) => [...text.matchAll(/\S+/g)];
 
 export function startSteering() {
@@ -54,7 +54,7 @@ async function open(span, line, j, ask, done) {
   list.append(make("span", { className: "soft" }, "…"));
   const { text } = line, prefix = text.slice(0, words(text)[j].index);
   try {
-    const { alternatives } = await post("/alternatives", { ...ask, prefix, look: asked((line.steered?.looks ?? []).filter(({ at }) => at <= j)), n: MOST });
+    const { alternatives } = await post("/alternatives", { ...ask, prefix, look: asked((line.steered?.looks ?? []).filter(({ at }) => at <= j)), n: MAX_ALTERNATIVES });
     if (opener === span) fillList(list, alternatives, (word) => { close(false); choose(line, word, j, ask, done); });
   } catch (error) {
     if (opener === span) list.replaceChildren(make("span", { className: "bad" }, error.message));

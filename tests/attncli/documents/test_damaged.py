@@ -146,7 +146,7 @@ def test_an_archive_of_too_many_tags_is_not_unpacked_to_its_end() -> None:
 
 
 SIZES = (1000, 10_000, 100_000)
-LEAST = 0.01  # seconds: less is noise
+MIN_SECONDS = 0.01  # seconds: less is noise
 TIMES = 15  # as long for ten times the length
 TRIES = 5
 PATTERNS = (  # head, what is repeated, tail
@@ -284,6 +284,6 @@ def test_ten_times_the_length_takes_at_most_fifteen_times_as_long(
         for pattern, text in texts(shorter).items():
             tries = 0
             # both are read again if it fails, because another process may have been in the way
-            while seconds(read, long[pattern]) > TIMES * max(LEAST, seconds(read, text)):
+            while seconds(read, long[pattern]) > TIMES * max(MIN_SECONDS, seconds(read, text)):
                 tries += 1
                 assert tries < TRIES, (pattern, longer)

@@ -23,7 +23,7 @@ from attncli.training.stepper import Stepper, seed_of, split
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
 from tests.attncli.training import processes, small_captions
-from tests.attncli.training.processes import FEW, at, errors, said, signal_self, train_in
+from tests.attncli.training.processes import SIX_STEPS, at, errors, said, signal_self, train_in
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
@@ -94,7 +94,11 @@ def test_two_processes_compute_the_gradient_of_one(
 @pytest.mark.parametrize("kind", ["soft", "hard"])
 def test_two_processes_sample_captions(kind: str, tmp_path: Path) -> None:
     files, preset = small_captions.write_images(tmp_path), f"show-attend-tell-{kind}-nano"
-    changes = ("train.steps=3", f"train.self_critical_lr={0.00005 * (kind == 'soft')}", *FEW[1:3])
+    changes = (
+        "train.steps=3",
+        f"train.self_critical_lr={0.00005 * (kind == 'soft')}",
+        *SIX_STEPS[1:3],
+    )
     config = small_captions.small_config(files, *changes, preset=preset)
     assert train_in(2, config, tmp_path / "run") == [0, 0], errors(tmp_path / "run").read_text()
     records = read_log(tmp_path / "run" / "log.jsonl")
@@ -113,7 +117,7 @@ def test_every_process_decodes_a_part_of_the_dev_set(
         return outputs(self, *others)
 
     monkeypatch.setattr(DevTexts, "outputs", noted)
-    config = small_config(texts, *FEW, "train.metric=bleu")
+    config = small_config(texts, *SIX_STEPS, "train.metric=bleu")
     assert train_in(2, config, tmp_path / "run") == [0, 0], errors(tmp_path / "run").read_text()
     sources = [line.split("\t")[0] for line in texts.dev.read_text().splitlines()]
     decoded = [file.read_text().splitlines() for file in place.iterdir()]
@@ -130,7 +134,7 @@ def test_the_command_starts_processes_as_torchrun_does(texts: Texts, tmp_path: P
         "two": [*python, "attncli", "train", "--processes", "2"],
         "torchrun": [*python, *torchrun, "--standalone", "-m", "attncli", "train"],
     }
-    settings = [word for value in (*SMALL, *FEW, *SLOWLY) for word in ("-s", value)]
+    settings = [word for value in (*SMALL, *SIX_STEPS, *SLOWLY) for word in ("-s", value)]
     files = [str(texts.train), "--dev", str(texts.dev), "--threads", "1", "--device", "cpu"]
     for name, program in programs.items():
         command = [*program, *files, "-o", str(tmp_path / name), *settings]
@@ -141,7 +145,7 @@ def test_the_command_starts_processes_as_torchrun_does(texts: Texts, tmp_path: P
 
 def dry_run(texts: Texts, *changes: str) -> list[str]:
     """Return the arguments of attn for a dry run of a minute model."""
-    settings = [word for value in (*SMALL, *FEW, *changes) for word in ("-s", value)]
+    settings = [word for value in (*SMALL, *SIX_STEPS, *changes) for word in ("-s", value)]
     return ["train", str(texts.train), "--dry-run", "--threads", "1", "--device", "cpu", *settings]
 
 
@@ -156,7 +160,7 @@ def test_a_dry_run_is_computed_and_printed_by_process_0(texts: Texts, tmp_path: 
 
 
 def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path: Path) -> None:
-    config = small_config(texts, *FEW, *SLOWLY)
+    config = small_config(texts, *SIX_STEPS, *SLOWLY)
     assert train_in(1, config, tmp_path / "unbroken") == [0]
     folder = tmp_path / "broken"
     assert train_in(2, config, folder, stop_at=2) == [3, 0], errors(folder).read_text()
@@ -171,7 +175,7 @@ def test_a_run_continues_with_another_number_of_processes(texts: Texts, tmp_path
 
 
 def test_two_processes_continue_to_the_bit(texts: Texts, tmp_path: Path) -> None:
-    config = small_config(texts, *FEW)
+    config = small_config(texts, *SIX_STEPS)
     assert train_in(2, config, tmp_path / "unbroken") == [0, 0]
     assert train_in(2, config, tmp_path / "run", stop_at=4) == [3, 0]
     assert train_in(2, config, tmp_path / "run") == [0, 0]
@@ -197,7 +201,7 @@ def test_the_loss_of_a_process_is_told_in_one_line(
 ) -> None:
     monkeypatch.setattr("attncli.processes.group.WAIT_SECONDS", 4.0)
     fault, statuses, message = FAULTS[name]
-    folder, config = tmp_path / "run", small_config(texts, *FEW)
+    folder, config = tmp_path / "run", small_config(texts, *SIX_STEPS)
     assert train_in(2, config, folder, before=at(*fault)) == statuses
     assert said(folder).startswith(message) and len(said(folder).splitlines()) == 1
 
@@ -209,7 +213,7 @@ def test_a_full_disk_ends_all_processes(
         raise ResourceError("the disk is full")
 
     monkeypatch.setattr(saving, "save_checkpoint", fail)
-    folder, config = tmp_path / "run", small_config(texts, *FEW)
+    folder, config = tmp_path / "run", small_config(texts, *SIX_STEPS)
     assert train_in(2, config, folder) == [1, 1]
     assert said(folder) == "0: the disk is full"
 

@@ -80,7 +80,7 @@ def test_a_parameter_of_a_command_is_never_a_table_of_its_options(name: str) -> 
 
 
 Page = Callable[[str], str]
-MOST_OPTIONS, MOST_LINES = 32, 100  # of a page
+MAX_OPTIONS, MAX_LINES = 32, 100  # of a page
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_page_fits_and_shows_no_type_of_python(name: str, page: Page) -> None:
     assert not re.search(r"<(int|float|str|path|list\[)|x>=|<=x", shown)
     assert not re.search(r"\.\.\.\]\.\.\.|\.\.\. \w+\.\.\.", shown)
     rows = shown.splitlines()
-    assert sum(row.startswith("  -") for row in rows) <= MOST_OPTIONS and len(rows) <= MOST_LINES
+    assert sum(row.startswith("  -") for row in rows) <= MAX_OPTIONS and len(rows) <= MAX_LINES
     before, _, example = shown.partition("Example:")
     assert max(map(len, before.splitlines())) <= 80
     assert f"attn {name}" in example.splitlines()[-1]

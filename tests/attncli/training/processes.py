@@ -93,7 +93,7 @@ def run(size: int, work: Work, errors: Path) -> list[int]:
     return [os.waitstatus_to_exitcode(status) for status in statuses]
 
 
-FEW = ("train.steps=6", "train.evaluate_every=3", "train.metric=loss")
+SIX_STEPS = ("train.steps=6", "train.evaluate_every=3", "train.metric=loss")
 Before = Callable[[int, int], None]  # is called with process and update before each update
 
 

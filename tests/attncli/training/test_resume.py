@@ -13,7 +13,7 @@ from tests.attncli.training.small import assert_stops_change_nothing
 from tests.attncli.training.small_captions import PATCHES, PRETRAINED, random_weights
 
 HARD = "show-attend-tell-hard-nano"
-FEW = ("train.steps=8", "train.evaluate_every=3")
+EIGHT_STEPS = ("train.steps=8", "train.evaluate_every=3")
 VARIANTS: dict[str, tuple[str, tuple[str, ...], str]] = {  # kind, settings, preset ("": its usual)
     "ema": (
         "pairs",
@@ -42,7 +42,7 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...], str]] = {  # kind, settings, pre
         ),
         "luong-nano",
     ),
-    "varied": ("corpora", (*VARIED, *FEW), ""),
+    "varied": ("corpora", (*VARIED, *EIGHT_STEPS), ""),
     "labels": ("labels", ("train.average=2", "train.optimiser=muon"), ""),
     "self-attentive": ("labels", ("model.attention.heads=2",), "self-attentive-small"),
     "hard labels": (
@@ -52,10 +52,10 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...], str]] = {  # kind, settings, pre
     ),
     "frozen": ("captions", (*PATCHES, "train.average=2", "train.metric=cider"), ""),
     "hard": ("captions", (*PATCHES, "train.ema=0.9"), HARD),
-    "learned": ("captions", FEW, ""),
+    "learned": ("captions", EIGHT_STEPS, ""),
     "self-critical": (
         "captions",
-        (*PATCHES, *FEW, "train.self_critical_lr=0.00005", "train.ema=0.5"),
+        (*PATCHES, *EIGHT_STEPS, "train.self_critical_lr=0.00005", "train.ema=0.5"),
         "",
     ),
     "captioner": (
@@ -69,7 +69,7 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...], str]] = {  # kind, settings, pre
         HARD,
     ),
     "sound": ("recordings", CHANGED, ""),
-    "rows": ("rows", ("model.combination=hierarchical", *FEW), ""),
+    "rows": ("rows", ("model.combination=hierarchical", *EIGHT_STEPS), ""),
 }
 
 

@@ -45,7 +45,7 @@ from tests.attncli.training.small_captions import small_config as small_captione
 
 CPU = torch.device("cpu")
 Data = tuple[list[Path], list[Path]]  # training files, dev files
-FEW = (
+SHORT = (
     *("train.steps=6", "train.evaluate_every=3", "train.log_every=1"),
     *("train.samples=0", "train.metric=loss"),
 )
@@ -87,7 +87,7 @@ def test_a_run_begins_with_the_weights_pieces_and_settings_of_a_model(
 def test_soft_attention_becomes_hard_and_a_broken_run_continues(
     begun: Path, texts: Data, tmp_path: Path
 ) -> None:
-    changes = [*FEW, "model.attention.read=hard", "train.ema=0.5"]
+    changes = [*SHORT, "model.attention.read=hard", "train.ema=0.5"]
     config = settings(*texts, None, changes, start=begun)
     run(config, tmp_path / "whole")
     stops = iter([False, False, True])
@@ -106,14 +106,14 @@ def test_the_model_to_begin_with_may_move_but_not_change(
     begun: Path, texts: Data, tmp_path: Path
 ) -> None:
     start = Path(shutil.copytree(begun, tmp_path / "start"))
-    config = settings(*texts, None, FEW, start=start)
+    config = settings(*texts, None, SHORT, start=start)
     with pytest.raises(Interrupted):
         run(config, tmp_path / "run", stop=lambda: True)
     moved = start.rename(tmp_path / "moved")
     with pytest.raises(ModelError, match="no model at"):
         run(config, tmp_path / "run")
-    config = settings(*texts, None, FEW, start=moved)
-    run(settings(*texts, None, FEW, start=begun), tmp_path / "other")
+    config = settings(*texts, None, SHORT, start=moved)
+    run(settings(*texts, None, SHORT, start=begun), tmp_path / "other")
     for name in ("model.safetensors", "SHA256SUMS"):
         shutil.copy(tmp_path / "other" / name, moved)
     for other in (config, replace(config, start_from="")):
@@ -146,7 +146,7 @@ def test_a_captioner_continues_with_what_its_image_network_learned(
     run(tuned, tmp_path / "first")
     images = {"images": files.images, "captions": files.train, "dev_captions": files.dev}
     where = f"data.features={tmp_path / 'features'}"
-    config = settings([], [], None, [*FEW, where], start=tmp_path / "first", inputs=images)
+    config = settings([], [], None, [*SHORT, where], start=tmp_path / "first", inputs=images)
     assert config.data.caption_style == "plain"
     first = read(tmp_path / "first").model.encoder
     assert isinstance(first, ImageEncoder)

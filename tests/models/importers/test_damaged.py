@@ -191,15 +191,15 @@ def test_damaged_settings_and_tokens_are_one_line(folder: Path, seed: int) -> No
         assert [*user_folder().iterdir()] == []
 
 
-MOST = 50_000  # bytes of a file: the weights need more
+MAX_FILE_BYTES = 50_000  # bytes of a file: the weights need more
 
 
 class Full(Program):
-    """The command line where no file can grow beyond MOST bytes."""
+    """The command line where no file can grow beyond MAX_FILE_BYTES bytes."""
 
     @staticmethod
     def _run(*given: object) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (MOST, MOST))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
         Program._run(*given)  # type: ignore[arg-type]
 
 

@@ -202,7 +202,7 @@ def test_the_cache_keeps_the_models_that_were_used_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    first, *others = (f"{number:0{cache.LENGTH}x}-int8" for number in range(cache.MOST_MODELS + 2))
+    first, *others = (f"{number:0{cache.LENGTH}x}-int8" for number in range(cache.MAX_MODELS + 2))
     folder = cache.cached(first, lambda: {"model.bin": b""}).folder
     for number, name in enumerate(others):
         os.utime(folder, (number, number))

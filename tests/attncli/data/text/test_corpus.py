@@ -28,8 +28,8 @@ from attncli.data.alignments import (
     token_links,
 )
 from attncli.data.corpus import (
-    LEAST,
-    MOST,
+    MAX_DEV_SOURCES,
+    MIN_DEV_SOURCES,
     CorpusPair,
     fingerprint,
     held_out,
@@ -221,11 +221,11 @@ def test_a_share_of_the_distinct_sources_is_held_out() -> None:
 
 
 def test_the_number_is_bounded() -> None:
-    many = [(f"source {number}", "target") for number in range(30 * MOST)]
+    many = [(f"source {number}", "target") for number in range(30 * MAX_DEV_SOURCES)]
     held = held_out(many, 0.1, seed=1)
-    assert len(held) == MOST
+    assert len(held) == MAX_DEV_SOURCES
     assert held_out(many[::-1], 0.1, seed=1).keys() == held.keys()
-    assert not held_out(many[: 10 * LEAST - 1], 0.1, seed=1)
+    assert not held_out(many[: 10 * MIN_DEV_SOURCES - 1], 0.1, seed=1)
     assert not held_out(many, 0, seed=1)
 
 
