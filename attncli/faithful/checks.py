@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attncli.faithful.branches import branches
-from attncli.faithful.number_words import numbers_in_words
+from attncli.faithful.number_words import clear_numbers, numbers_in_words
 from attncli.faithful.numbers import HALF_DAYS, digits_of, on_24_hours, roman_numerals
 from attncli.faithful.pieces import scanned, tag_counts
 from attncli.faithful.protect import FIRST, MARK, SOFT, Part, is_sign, protect, restore
@@ -121,9 +121,11 @@ def check_marked(
     if len(quotes) % 2 > len(QUOTES.findall(source)) % 2:
         checks.append(Check("quotes", f"{len(quotes)} quotation marks"))
     checks += check_plain(source, output, languages, cut=cut)
-    more = [*lost_half_days(source, output), *lost_numerals(source, output, languages[1])]
-    if more and not any(one.name == "digits" for one in checks):
-        checks.append(Check("digits", _told(Counter(more), Counter())))
+    lost = [*lost_half_days(source, output), *lost_numerals(source, output, languages[1])]
+    lost += changed_words(output, source, languages[::-1])
+    new = changed_words(source, output, languages)
+    if (lost or new) and not any(one.name == "digits" for one in checks):
+        checks.append(Check("digits", _told(Counter(lost), Counter(new))))
     return tuple(checks)
 
 
@@ -226,6 +228,16 @@ def lost_numerals(source: str, output: str, language: str) -> list[str]:
     lost = [(one, value) for one, value in roman_numerals(source) if value not in found]
     words = numbers_in_words(output, language, ()) if lost else None
     return [one for one, value in lost if words is not None and value not in words]
+
+
+def changed_words(source: str, output: str, languages: Languages) -> list[str]:
+    """Return the numbers that an output clearly has in words, and its source in no form."""
+    new = clear_numbers(output, languages[1])
+    known = numbers_in_words(source, languages[0], ()) if new else None
+    if known is None:
+        return []
+    known |= {value for _, value in roman_numerals(source)} | set(map(int, _short(source)))
+    return [str(number) for number in sorted(new - known)]
 
 
 def _short(text: str) -> list[str]:

@@ -104,7 +104,9 @@ def protect(
             continue
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
-        shown = localised(raw, *languages) if kind in ("number", "sign") else raw
+        is_french = languages[0] == "fr" and raw.count(" ") == 1  # elsewhere it may be a code
+        is_number = kind in ("number", "sign") or (kind == "spaced number" and is_french)
+        shown = localised(raw, *languages) if is_number else raw
         sides = ((start, text[start - 1 : start]), (end, text[end : end + 1]))
         touching = (at not in edges and (one.isalnum() or one == "_") for at, one in sides)
         marked += chr(FIRST + len(parts))
