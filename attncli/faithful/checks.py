@@ -121,11 +121,9 @@ def check_marked(
     if len(quotes) % 2 > len(QUOTES.findall(source)) % 2:
         checks.append(Check("quotes", f"{len(quotes)} quotation marks"))
     checks += check_plain(source, output, languages, cut=cut)
-    lost = [*lost_half_days(source, output), *lost_numerals(source, output, languages[1])]
-    lost += changed_words(output, source, languages[::-1])
-    new = changed_words(source, output, languages)
-    if (lost or new) and not any(one.name == "digits" for one in checks):
-        checks.append(Check("digits", _told(Counter(lost), Counter(new))))
+    told = changed_forms(source, output, languages)
+    if told and not any(one.name == "digits" for one in checks):
+        checks.append(Check("digits", told))
     return tuple(checks)
 
 
@@ -213,6 +211,15 @@ def _not_in_words(
     return Counter({one: count for one, count in numbers.items() if one not in known})
 
 
+def changed_forms(source: str, output: str, languages: Languages) -> str:
+    """Return how times with a.m. or p.m., Roman numerals and numbers in words differ; or ""."""
+    own, to = languages
+    lost = [*lost_half_days(source, output), *lost_numerals(source, output, to)]
+    lost += new_words(output, source, (to, own))
+    new = new_words(source, output, languages)
+    return _told(Counter(lost), Counter(new)) if lost or new else ""
+
+
 def lost_half_days(source: str, output: str) -> list[str]:
     """Return the times with a.m. or p.m. of which the output has neither that nor 24 hours."""
     found = digits_of(output)
@@ -230,7 +237,7 @@ def lost_numerals(source: str, output: str, language: str) -> list[str]:
     return [one for one, value in lost if words is not None and value not in words]
 
 
-def changed_words(source: str, output: str, languages: Languages) -> list[str]:
+def new_words(source: str, output: str, languages: Languages) -> list[str]:
     """Return the numbers that an output clearly has in words, and its source in no form."""
     new = clear_numbers(output, languages[1])
     known = numbers_in_words(source, languages[0], ()) if new else None
