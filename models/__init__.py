@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from models.core.annexes import need_part
 from models.core.config import ModelConfig
 from models.core.errors import ModelError
 from models.core.registry import DEFAULT_SOURCE
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from models.core.sources import Source
     from models.engines.captioner import Captioner
     from models.engines.classifier import Classifier
-    from models.engines.transcripts import SpeechModel
     from models.engines.translator import EnsembleTranslator, Translator
     from models.networks.encoder_decoder import EncoderDecoder
 
@@ -71,9 +71,7 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
 
 
-def load(
-    model: str | Path, *, device: str = "cpu"
-) -> Translator | Captioner | Classifier | SpeechModel:
+def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier | Any:
     """Open a trained model, given by its folder or name (see models.storage.installed).
 
     Return a Translator, Captioner, Classifier or SpeechModel, as its family requires. Raises
@@ -124,15 +122,15 @@ def load_classifier(model: str | Path, *, device: str = "cpu") -> Classifier:
 
 def load_transcriber(
     model: str | Path, *, device: str = "cpu", threads: int = 0, precision: str = "auto"
-) -> SpeechModel:
+) -> Any:
     """Open a trained model of speech, as `load` does; raise a ModelError if it is another model.
 
-    threads: of the processor, 0: all. precision: of a Whisper model: auto, fp32 or int8.
+    Return a SpeechModel. threads: of the processor, 0: all. precision: of Whisper, auto, fp32 or
+    int8.
     """
-    from models.engines.transcripts import SpeechModel
-
+    kind = need_part("model", "transcriber", f"the model of speech {model}")
     path = find_model(model)
-    return SpeechModel.read(path, device=device, threads=threads, precision=precision)
+    return kind.read(path, device=device, threads=threads, precision=precision)
 
 
 def _source_of(folder: Path) -> Source:

@@ -27,9 +27,6 @@ from tests.test_layers import FILES, imported, tree
 TABLE = Path(__file__).with_name("annexes.txt")
 ANNEXES = dict(line.split("\t") for line in TABLE.read_text("utf-8").splitlines())
 TABLE_OF_ROWS = "models.core.annexes"
-HELD = {  # annexes that are not loose yet, with what holds them
-    "speech": "explain and serve name its runner, and a captioner is built with its encoders",
-}
 
 
 def modules_of(annex: str) -> set[str]:
@@ -87,24 +84,15 @@ def users(annex: str) -> list[str]:
     return sorted(found)
 
 
-@pytest.mark.parametrize(
-    "annex",
-    [
-        pytest.param(
-            name, marks=[pytest.mark.xfail(strict=True, reason=HELD[name])] if name in HELD else []
-        )
-        for name in ANNEXES
-    ],
-)
+@pytest.mark.parametrize("annex", ANNEXES)
 def test_all_else_imports_without_an_annex(annex: str, tmp_path: Path) -> None:
     assert annex in ROWS
     assert users(annex) == []
     assert failures(modules_of(annex), [annex], tmp_path) == []
 
 
-def test_all_else_imports_without_the_loose_ones(tmp_path: Path) -> None:
-    loose = [name for name in ANNEXES if name not in HELD]
-    assert failures({*chain(*map(modules_of, loose))}, loose, tmp_path) == []
+def test_the_core_imports_without_any_annex(tmp_path: Path) -> None:
+    assert failures({*chain(*map(modules_of, ANNEXES))}, [*ANNEXES], tmp_path) == []
 
 
 def test_a_row_names_a_part_that_is_there() -> None:

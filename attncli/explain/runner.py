@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -35,9 +34,9 @@ from attncli.task.panels import AlignedPair, Panel, labelled
 from attncli.task.runner import AnyRunner, JsonObject, Models, Runner
 from attncli.task.table import find_runner
 from attncli.terminal.messages import Screen, current_screen, printable
-from attncli.transcribe.runner import TranscribeRunner
 from attncli.translate.runner import TranslateRunner
 from models.alignment.weights import encode, encoded_translation
+from models.core.annexes import need_part
 from models.core.errors import ConfigurationError, InputError, ModelError, NotFoundError
 from models.explain import ExplainOptions
 from models.explain.explanation import (
@@ -47,12 +46,10 @@ from models.explain.explanation import (
     explain_caption,
     explain_label,
     explain_pair,
-    explain_transcript,
     joined,
 )
 from models.explain.methods import TOLERANCE
 from models.signals.images import in_shape, open_image, to_square
-from models.signals.sound_features import log_mel
 from models.storage.settings import task_of
 
 if TYPE_CHECKING:
@@ -125,7 +122,10 @@ class ExplainRunner(Runner[Line, ExplainedLine]):
         if not line.text.strip():
             return ExplainedLine(line)
         try:
-            return EXPLAINED[self.model.task](self.model, line, self.options.explained)
+            task = self.model.task
+            explained = EXPLAINED.get(task) or need_part("explained", task, f"a model for {task}")
+            found: ExplainedLine = explained(self.model, line, self.options.explained)
+            return found
         except (InputError, NotFoundError) as error:
             return ExplainedLine(line, note=f"line {line.number}: {error}")
 
@@ -285,29 +285,6 @@ def of_caption(runner: CaptionRunner, line: Line, options: ExplainOptions) -> Ex
     return ExplainedLine(line, best.text, found, maps)
 
 
-def of_transcript(runner: TranscribeRunner, line: Line, options: ExplainOptions) -> ExplainedLine:
-    """Explain the transcript of a recording of one piece; the line is its path."""
-    transcriber: Any = runner.model
-    if transcriber.config.audio.padded:
-        raise InputError(
-            f"{line.text} for Whisper",
-            "a model of speech that `attn train` made",
-            "`attn transcribe --picture` draws its attention",
-        )
-    pieces = list(islice(transcriber.pieces(Path(line.text)), 2))
-    if len(pieces) != 1:
-        raise InputError(
-            f"{line.text}, of several pieces", f"at most {transcriber.longest_piece:g} seconds"
-        )
-    features = log_mel(pieces[0].samples, transcriber.config.audio)
-    [[best, *_]] = transcriber.outputs([features])
-    if not best.text.strip():
-        return empty_output(line, "transcript")
-    return ExplainedLine(
-        line, best.text, explain_transcript(transcriber, features, best.ids, options)
-    )
-
-
 def empty_output(line: Line, what: str) -> ExplainedLine:
     """Return the result for an output without words."""
     return ExplainedLine(line, remark=f"line {line.number}: the {what} is empty")
@@ -337,7 +314,6 @@ EXPLAINED: Mapping[str, Callable[[Any, Line, ExplainOptions], ExplainedLine]] = 
     "translate": of_pair,
     "classify": of_label,
     "caption": of_caption,
-    "transcribe": of_transcript,
 }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attncli.faithful.branches import branches
-from attncli.faithful.number_words import numbers_in_words
+from attncli.faithful.number_words import clear_numbers, numbers_in_words
 from attncli.faithful.numbers import HALF_DAYS, digits_of, on_24_hours, roman_numerals
 from attncli.faithful.pieces import scanned, tag_counts
 from attncli.faithful.protect import FIRST, MARK, SOFT, Part, is_sign, protect, restore
@@ -121,9 +121,9 @@ def check_marked(
     if len(quotes) % 2 > len(QUOTES.findall(source)) % 2:
         checks.append(Check("quotes", f"{len(quotes)} quotation marks"))
     checks += check_plain(source, output, languages, cut=cut)
-    more = [*lost_half_days(source, output), *lost_numerals(source, output, languages[1])]
-    if more and not any(one.name == "digits" for one in checks):
-        checks.append(Check("digits", _told(Counter(more), Counter())))
+    told = changed_forms(source, output, languages)
+    if told and not any(one.name == "digits" for one in checks):
+        checks.append(Check("digits", told))
     return tuple(checks)
 
 
@@ -211,6 +211,15 @@ def _not_in_words(
     return Counter({one: count for one, count in numbers.items() if one not in known})
 
 
+def changed_forms(source: str, output: str, languages: Languages) -> str:
+    """Return how times with a.m. or p.m., Roman numerals and numbers in words differ; or ""."""
+    own, to = languages
+    lost = [*lost_half_days(source, output), *lost_numerals(source, output, to)]
+    lost += new_words(output, source, (to, own))
+    new = new_words(source, output, languages)
+    return _told(Counter(lost), Counter(new)) if lost or new else ""
+
+
 def lost_half_days(source: str, output: str) -> list[str]:
     """Return the times with a.m. or p.m. of which the output has neither that nor 24 hours."""
     found = digits_of(output)
@@ -226,6 +235,16 @@ def lost_numerals(source: str, output: str, language: str) -> list[str]:
     lost = [(one, value) for one, value in roman_numerals(source) if value not in found]
     words = numbers_in_words(output, language, ()) if lost else None
     return [one for one, value in lost if words is not None and value not in words]
+
+
+def new_words(source: str, output: str, languages: Languages) -> list[str]:
+    """Return the numbers that an output clearly has in words, and its source in no form."""
+    new = clear_numbers(output, languages[1])
+    known = numbers_in_words(source, languages[0], ()) if new else None
+    if known is None:
+        return []
+    known |= {value for _, value in roman_numerals(source)} | set(map(int, _short(source)))
+    return [str(number) for number in sorted(new - known)]
 
 
 def _short(text: str) -> list[str]:

@@ -12,7 +12,9 @@ from os.path import commonprefix
 from unicodedata import combining, normalize
 
 COUNTED = range(101)  # numbers that are always looked for, so that 20 is not found in 25
+CLEAR = frozenset(range(11, 100)) - {12, 15, 30, 45}  # neither idioms, dozens nor parts of an hour
 LARGEST = 10_000_000  # a larger number is hardly in words
+VOWELS = "aeiouy"
 ENDING = r"[^\W\d_b-dfghj-lpqv-z]{0,2}"  # of an inflected word; none has one of these consonants
 
 
@@ -26,6 +28,22 @@ def numbers_in_words(text: str, language: str, wanted: Iterable[int]) -> set[int
         return None
     pattern, values = found
     return {values[match[1]] for match in pattern.finditer(_plain(text))}
+
+
+def clear_numbers(text: str, language: str) -> set[int]:
+    """Return the numbers of CLEAR that a text has in words."""
+    starts = _starts(language)
+    if not any(word[:4] in starts for word in _plain(text).split()):
+        return set()
+    return (numbers_in_words(text, language, ()) or set()) & CLEAR
+
+
+@lru_cache(maxsize=64)
+def _starts(language: str) -> frozenset[str]:
+    """Return the first letters of the words of numbers of CLEAR, which few lines have."""
+    found = _finder(language, frozenset())
+    forms = found[1].items() if found else ()
+    return frozenset(form[:4].split(" ")[0] for form, number in forms if number in CLEAR)
 
 
 @lru_cache(maxsize=64)
@@ -51,14 +69,17 @@ def _finder(language: str, wanted: frozenset[int]) -> tuple[re.Pattern[str], dic
 
 
 def _ordinals(converter: object, number: int) -> list[str]:
-    """Return the ordinal without its last letter, which is that of an inflection."""
+    """Return the ordinal without a vowel at its end, which is that of an inflection."""
     try:
-        return [converter.to_ordinal(number)[:-1]]  # type: ignore[attr-defined]
+        return [converter.to_ordinal(number).rstrip(VOWELS)]  # type: ignore[attr-defined]
     except (NotImplementedError, TypeError, IndexError, KeyError):
         return []
 
 
 def _plain(text: str) -> str:
     """Return a text in small letters without accents and hyphens."""
-    letters = normalize("NFD", text.casefold()).replace("-", " ")
+    letters = text.casefold().replace("-", " ")
+    if letters.isascii():
+        return letters
+    letters = normalize("NFD", letters)
     return "".join(letter for letter in letters if not combining(letter))

@@ -104,12 +104,18 @@ def protect(
             continue
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
-        shown = localised(raw, *languages) if kind in ("number", "sign") else raw
+        shown = localised(raw, *languages) if _is_number(raw, kind, languages[0]) else raw
         sides = ((start, text[start - 1 : start]), (end, text[end : end + 1]))
         touching = (at not in edges and (one.isalnum() or one == "_") for at, one in sides)
         marked += chr(FIRST + len(parts))
         parts.append(Part(raw, shown, *touching))
     return Protected(marked + text[at:], tuple(parts))
+
+
+def _is_number(raw: str, kind: str, language: str) -> bool:
+    """Return True for a part that is a number; with spaces, elsewhere it may be a code."""
+    is_french = language == "fr" and raw.count(" ") == 1
+    return kind in ("number", "sign") or (kind == "spaced number" and is_french)
 
 
 def restore(text: str, parts: Sequence[Part], *, source: bool = False) -> str:

@@ -21,12 +21,9 @@ if TYPE_CHECKING:
     from attncli.interface.captioner import Captioner
     from attncli.interface.classifier import Classifier
     from attncli.interface.translator import Translator
-    from models.engines.transcripts import SpeechModel
 
 
-def load(
-    model: str | Path, *, device: str = "cpu"
-) -> Translator | Captioner | Classifier | SpeechModel:
+def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier | Any:
     """Open a trained model, given by its folder or its name (`attn models` lists the names).
 
     Return a Translator, Captioner, Classifier or SpeechModel, as the model requires; for rows of

@@ -55,10 +55,8 @@ ENDPOINTS = (
     ("/align", translate.align, POST),
     ("/alternatives", translate.alternatives, POST),
     ("/classify", labels.classify, POST),
-    ("/transcribe", media.transcribe, POST),
     ("/models", information.models, GET),
     ("/metrics", information.metrics, GET),
-    ("/v1/audio/transcriptions", media.transcriptions, POST),
     *(
         (path, find_part("endpoint", endpoint), [method])
         for endpoint in entries("endpoint")  # of annexes

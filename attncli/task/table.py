@@ -6,23 +6,12 @@ the service, bulk jobs and `attncli.load` read this table. Nothing is imported b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import NamedTuple
 
 from attncli.task.runner import AnyRunner
+from attncli.task.task import Task
 from models.core.annexes import entries
 from models.core.errors import unknown_name
-
-
-class Task(NamedTuple):
-    """Places of a task, as module:name; empty for a part that it does not have."""
-
-    commands: Mapping[str, str]  # by name: functions, and the `Evaluation`s of `evaluate ...`
-    training: Mapping[str, str] = {}  # TrainingSource, by kind of input (models/core/sources)
-    runner: str = ""  # Runner, with which every door works
-    loaded: str = ""  # class that `attncli.load` returns; without one, that of `models.load`
-
 
 TASKS: dict[str, Task] = {
     "translate": Task(
@@ -52,14 +41,7 @@ TASKS: dict[str, Task] = {
         runner="attncli.caption.runner:CaptionRunner",
         loaded="attncli.interface.captioner:Captioner",
     ),
-    "transcribe": Task(
-        {
-            "transcribe": "attncli.transcribe.command:transcribe",
-            "evaluate transcripts": "attncli.transcribe.evaluate_command:TranscriptEvaluation",
-        },
-        training={"audio": "attncli.transcribe.source:AudioTraining"},
-        runner="attncli.transcribe.runner:TranscribeRunner",
-    ),
+    **{name: resolve_name(place) for name, place in entries("task").items()},
     "align": Task(
         {
             "align": "attncli.align.command:align",

@@ -1,1 +1,12 @@
 """Transcription of recordings: input, run, outputs, scores."""
+
+from attncli.task.task import Task
+
+TASK = Task(
+    {
+        "transcribe": "attncli.transcribe.command:transcribe",
+        "evaluate transcripts": "attncli.transcribe.evaluate_command:TranscriptEvaluation",
+    },
+    training={"audio": "attncli.transcribe.source:AudioTraining"},
+    runner="attncli.transcribe.runner:TranscribeRunner",
+)

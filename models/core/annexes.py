@@ -28,6 +28,25 @@ ANNEXES: dict[str, AnnexRow] = {
         },
         "service text": {"html": "attncli.serve.documents:translated_html"},
     },
+    "speech": {
+        "task": {"transcribe": "attncli.transcribe:TASK"},
+        "family": {
+            "listen_attend_spell": "models.networks.sound_families:ListenAttendSpell",
+            "speech_transformer": "models.networks.sound_families:SpeechTransformer",
+        },
+        "source": {"audio": "models.core.audio_source:AudioSource"},
+        "model": {"transcriber": "models.engines.transcripts:SpeechModel"},
+        "published": {
+            "whisper": "models.importers.whisper:Whisper",
+            "faster-whisper": "models.importers.whisper_files:FasterWhisper",
+            "openai-whisper": "models.importers.whisper_files:OpenAIWhisper",
+        },
+        "explained": {"transcribe": "attncli.transcribe.explained:of_transcript"},
+        "endpoint": {
+            "POST /transcribe": "attncli.serve.transcripts:transcribe",
+            "POST /v1/audio/transcriptions": "attncli.serve.transcripts:transcriptions",
+        },
+    },
     "serve": {"command": {"serve": "attncli.commands.serve:serve"}},
     "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
     "several inputs": {
@@ -80,6 +99,21 @@ ANNEXES: dict[str, AnnexRow] = {
 def entries(table: str) -> dict[str, str]:
     """Return what the annexes add to a table: places by name."""
     return {name: place for row in ANNEXES.values() for name, place in row.get(table, {}).items()}
+
+
+# in listings, names of annexes behind another; those of the same row follow, all others are last
+BEHIND = {"listen_attend_spell": "captioner-transformer", "audio": "image", "whisper": "vit-gpt2"}
+
+
+def with_entries(table: str, places: dict[str, str]) -> dict[str, str]:
+    """Return a table with what the annexes add, at the end or behind a name of BEHIND."""
+    found = [*places.items()]
+    for row in ANNEXES.values():
+        added = [*row.get(table, {}).items()]
+        behind = BEHIND.get(added[0][0], "") if added else ""
+        at = [*dict(found)].index(behind) + 1 if behind else len(found)
+        found[at:at] = added
+    return dict(found)
 
 
 def find_part(table: str, name: str) -> Any:

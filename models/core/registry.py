@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from models.core.annexes import entries
+from models.core.annexes import with_entries
 from models.core.errors import ConfigurationError, unknown_name
 
 TABLES: dict[str, dict[str, str]] = {
@@ -34,8 +34,6 @@ TABLES: dict[str, dict[str, str]] = {
         "captioner-adaptive": "models.networks.captioner:CaptionerAdaptive",
         "captioner-top-down": "models.networks.captioner:CaptionerTopDown",
         "captioner-transformer": "models.networks.captioner:CaptionerTransformer",
-        "listen_attend_spell": "models.networks.captioner:ListenAttendSpell",
-        "speech_transformer": "models.networks.captioner:SpeechTransformer",
         "classifier": "models.networks.text_families:RecurrentClassifier",
         "classifier-transformer": "models.networks.text_families:TransformerClassifier",
     },
@@ -102,12 +100,10 @@ TABLES: dict[str, dict[str, str]] = {
     "source": {
         "text": "models.core.sources:TextSource",
         "image": "models.core.sources:ImageSource",
-        "audio": "models.core.sources:AudioSource",
         "labelled_text": "models.core.sources:LabelledTextSource",
     },
 }
-for _kind, _places in TABLES.items():
-    _places.update(entries(_kind))
+TABLES = {kind: with_entries(kind, places) for kind, places in TABLES.items()}
 SETTING_GROUPS = {  # fields of ModelConfig that several families read, by a name for `settings`
     "blocks": (
         *("encoder_layers", "heads", "attention_dropout", "position", "position_offset"),

@@ -116,22 +116,6 @@ class ImageSource(Source):
     )
 
 
-class AudioSource(Source):
-    """Audio: frames of a spectrum, one slot per few frames; there is no source vocabulary.
-
-    Source: Chorowski et al. 2015.
-    """
-
-    task = "transcribe"
-    ability = "transcribes recordings"
-    reads_tokens = False
-    runner = "models.engines.transcripts:SpeechModel"
-    unused_settings = (
-        "search.max_caption",
-        *("tokenizer.joint", "tokenizer.target_kind"),
-    )
-
-
 class LabelledTextSource(Source):
     """Labelled text: a sequence of token ids, one slot per token; the output is one label.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from PIL import Image
@@ -15,13 +15,11 @@ from models.core.errors import InputError
 from models.core.use_config import AlignConfig
 from models.engines.captioner import Captioner, words
 from models.engines.classifier import Classifier
-from models.engines.transcriber import Transcriber
 from models.engines.translator import Translator
 from models.explain import METHODS, ExplainOptions
 from models.explain.methods import completeness_gaps
 from models.explain.subject import (
     ImageSubject,
-    SoundSubject,
     Subject,
     TextSubject,
     UnsupportedMethodError,
@@ -190,7 +188,7 @@ def explain_pair(translator: Translator, pair: Encoded, options: ExplainOptions)
     subject = TextSubject(
         translator.model, pair.source, pair.target, owners(source), output.members
     )
-    found = _explained(subject, source.texts, output.texts, options, faithfulness)
+    found = explained_by(subject, source.texts, output.texts, options, faithfulness)
     return found._replace(entries=source.entries)
 
 
@@ -209,7 +207,7 @@ def explain_label(classifier: Classifier, text: str, options: ExplainOptions) ->
     number = classifier.tokenizer.encode_target(label)
     output = OutputWords((label,), torch.ones(1, 1)).chosen(options.word)
     subject = TextSubject(classifier.model, ids, number, owners(source), output.members)
-    return _explained(subject, source.texts, output.texts, options, faithfulness)
+    return explained_by(subject, source.texts, output.texts, options, faithfulness)
 
 
 def explain_caption(
@@ -219,27 +217,12 @@ def explain_caption(
 
     Raises InputError for an empty caption, and for an unknown word.
     """
-    output = _words_of(captioner.tokenizer, ids, "caption").chosen(options.word)
+    output = words_of(captioner.tokenizer, ids, "caption").chosen(options.word)
     subject = ImageSubject(captioner, image, ids, output.members)
-    return _explained(subject, (), output.texts, options, curves)
+    return explained_by(subject, (), output.texts, options, curves)
 
 
-def explain_transcript(
-    transcriber: Transcriber, features: Any, ids: Sequence[int], options: ExplainOptions
-) -> Explanation:
-    """Explain the words of a transcript, given as token ids, by the slots of its sound.
-
-    features: (F, bands) of the recording. A slot is named by the second at which it begins. Raises
-    InputError for an empty transcript, and for an unknown word.
-    """
-    output = _words_of(transcriber.tokenizer, ids, "transcript").chosen(options.word)
-    subject = SoundSubject(transcriber, features, ids, output.members)
-    seconds = transcriber.encoder.slot_seconds
-    source = tuple(f"{slot * seconds:.2f}" for slot in range(subject.units))
-    return _explained(subject, source, output.texts, options, faithfulness)
-
-
-def _words_of(tokenizer: Tokenizer, ids: Sequence[int], what: str) -> OutputWords:
+def words_of(tokenizer: Tokenizer, ids: Sequence[int], what: str) -> OutputWords:
     """Return the words of an output, given as token ids; raise InputError if there are none."""
     if not ids:
         raise InputError(f"an empty {what}", f"a {what} with words")
@@ -262,7 +245,7 @@ def members(target: Units) -> Tensor:
     return (owners(target) == torch.arange(len(target.texts))[:, None]).float()
 
 
-def _explained(
+def explained_by(
     subject: Subject,
     source: tuple[str, ...],
     target: tuple[str, ...],

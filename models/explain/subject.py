@@ -19,7 +19,6 @@ from models.core.errors import ConfigurationError
 from models.core.types import Batch, Memory
 from models.engines.captioner import Captioner
 from models.engines.erasure import blurred, token_log_probs
-from models.engines.transcriber import Transcriber
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
@@ -160,36 +159,3 @@ class ImageSubject(Subject):
             images = [blurred(self.image, ~row.view(grid)) for row in part]
             found.append(token_log_probs(self.captioner, images, self.ids)[:, : len(self.ids)])
         return torch.cat(found) @ self.words.T.cpu()
-
-
-class SoundSubject(Subject):
-    """A recording. Its vectors are the features of its frames; a unit is a slot of the memory.
-
-    The baseline, which also takes the place of erased slots, is the mean of the training data.
-    features: (F, bands). ids: of the text. words: (J, T), see Subject.
-    """
-
-    def __init__(
-        self, transcriber: Transcriber, features: Any, ids: Sequence[int], words: Tensor
-    ) -> None:
-        encoder, device = transcriber.encoder, transcriber.device
-        self.model, self.vectors = transcriber.model, torch.as_tensor(features).to(device)
-        self.source = self.vectors[None]  # (1, F, bands)
-        self.baseline = encoder.mean.expand_as(self.vectors)
-        self.target, self.words = torch.tensor([ids], device=device), words.to(device)
-        self.owner = torch.arange(len(features), device=device) // encoder.slot_frames
-        self.units = self.slots = encoder.slots(len(features))
-
-    def by_unit(self, relevances: Tensor) -> Tensor:
-        """Return relevances (J, S) of slots as they are; sum those of frames, (J, F)."""
-        of_slots = relevances.shape[1] == self.units
-        return relevances.float().cpu() if of_slots else super().by_unit(relevances)
-
-    @torch.inference_mode()
-    def kept_log_probs(self, kept: Tensor) -> Tensor:
-        """Return f (N, J) of the sounds that keep the slots of kept (N, I) alone."""
-        found = []
-        for part in kept.to(self.owner.device).split(MAX_IMAGES):
-            frames = part[:, self.owner, None]  # (N, F, 1)
-            found.append(self.log_probs(torch.where(frames, self.vectors, self.baseline)))
-        return torch.cat(found).cpu()

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from models.core.annexes import with_entries
 from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, DamagedError, intact
 from models.core.settings import Values, check_limits, to_dict
@@ -39,17 +40,17 @@ from models.storage.weights import SPARE, stored_tensors
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import SILENT, Vocabulary, known_pieces
 
-FORMATS = {  # name to class, imported when a folder is looked at
-    "marian": "models.importers.marian:Marian",
-    "marian-files": "models.importers.marian:MarianFiles",
-    "m2m100": "models.importers.m2m100:M2m100",
-    "blip": "models.importers.captioners:Blip",
-    "vit-gpt2": "models.importers.captioners:VitGpt2",
-    "whisper": "models.importers.whisper:Whisper",
-    "faster-whisper": "models.importers.whisper_files:FasterWhisper",
-    "openai-whisper": "models.importers.whisper_files:OpenAIWhisper",
-    "ctranslate2": "models.importers.ctranslate2:CTranslate2Folder",
-}
+FORMATS = with_entries(  # name to class, imported when a folder is looked at
+    "published",
+    {
+        "marian": "models.importers.marian:Marian",
+        "marian-files": "models.importers.marian:MarianFiles",
+        "m2m100": "models.importers.m2m100:M2m100",
+        "blip": "models.importers.captioners:Blip",
+        "vit-gpt2": "models.importers.captioners:VitGpt2",
+        "ctranslate2": "models.importers.ctranslate2:CTranslate2Folder",
+    },
+)
 PICKLED = ".pt"  # a file of PyTorch
 GENERATION = "generation_config.json"
 README = "README.md"

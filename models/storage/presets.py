@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, unknown_name
+from models.core.registry import TABLES
 from models.core.settings import from_dict
 
 
@@ -337,6 +338,9 @@ PRESETS: dict[str, Preset] = {
         {**_WARM, "lr": 0.002, "warmup": 400},
     ),
 }
+
+
+PRESETS = {name: one for name, one in PRESETS.items() if one.model["family"] in TABLES["family"]}
 
 
 def preset(name: str) -> Preset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -135,13 +136,14 @@ def test_what_is_no_text_or_no_device_is_refused(tiny_bundle: Path) -> None:
     for wrong in (None, b"A dog.", 3, ["A dog.", None], object()):
         with pytest.raises(ModelError, match="a text of type .*; expected str"):
             translator.translate(wrong)
-    for call, message in (
+    calls: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: translator.translate("A dog.", to=None), "a language of type NoneType"),
         (lambda: translator.translate("A dog.", search={"beam": 2}), "settings of type dict"),
         (lambda: translator.translate("A \ud800 dog."), "half a character"),
         (lambda: translator.align(["A", "B"], ["A"]), "1 translations of 2 texts"),
         (lambda: load(None), "a model of type NoneType"),  # type: ignore[arg-type]
-    ):
+    )
+    for call, message in calls:
         with pytest.raises(ModelError, match=message):
             call()
     assert load(tiny_bundle, device="auto").translate("A dog.")  # type: ignore[union-attr]

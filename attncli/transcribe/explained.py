@@ -1,0 +1,38 @@
+"""Explanation of transcripts, for `attn explain`."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from attncli.explain.runner import ExplainedLine, empty_output
+from attncli.faithful.result import Line
+from attncli.transcribe.runner import TranscribeRunner
+from models.core.errors import InputError
+from models.explain import ExplainOptions
+from models.explain.sound import explain_transcript
+from models.signals.sound_features import log_mel
+
+
+def of_transcript(runner: TranscribeRunner, line: Line, options: ExplainOptions) -> ExplainedLine:
+    """Explain the transcript of a recording of one piece; the line is its path."""
+    transcriber: Any = runner.model
+    if transcriber.config.audio.padded:
+        raise InputError(
+            f"{line.text} for Whisper",
+            "a model of speech that `attn train` made",
+            "`attn transcribe --picture` draws its attention",
+        )
+    pieces = list(islice(transcriber.pieces(Path(line.text)), 2))
+    if len(pieces) != 1:
+        raise InputError(
+            f"{line.text}, of several pieces", f"at most {transcriber.longest_piece:g} seconds"
+        )
+    features = log_mel(pieces[0].samples, transcriber.config.audio)
+    [[best, *_]] = transcriber.outputs([features])
+    if not best.text.strip():
+        return empty_output(line, "transcript")
+    return ExplainedLine(
+        line, best.text, explain_transcript(transcriber, features, best.ids, options)
+    )
