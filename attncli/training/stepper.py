@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, autograd, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from attncli.training.interfaces import Stepped, UpdateBatch
 from attncli.training.precision import grow, loss_scale
@@ -114,9 +115,10 @@ class Stepper:
                 torch.cuda.empty_cache()
             own_sums = self.add_pieces(update, 2 * pieces)
         sums = UpdateSums(*self.world.total(own_sums))
-        gradients = [p.grad for p in self.parameters if p.grad is not None]
-        # those of several processes are means
-        torch._foreach_div_(gradients, self.scale * sums.tokens / size)
+        divisor = self.scale * sums.tokens / size  # gradients of several processes are means
+        for parameter in self.parameters:
+            if parameter.grad is not None:
+                parameter.grad.div_(divisor)
         counters.step += 1
         if self.has_baseline:  # it decays once per update
             mean = -sums.nll / sums.tokens
@@ -236,8 +238,8 @@ class Stepper:
         state.optimiser.zero_grad(set_to_none=True)
         if state.average is not None:
             decay = min(self.config.ema, (1 + state.counters.step) / (10 + state.counters.step))
-            with torch.no_grad():
-                torch._foreach_lerp_(list(state.average.values()), self.parameters, 1 - decay)
+            move_towards = get_ema_multi_avg_fn(decay)
+            move_towards(list(state.average.values()), self.parameters, None)
         return norm
 
     def skip(self, norm: float) -> None:
