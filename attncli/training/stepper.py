@@ -108,6 +108,7 @@ class Stepper:
             torch.manual_seed(seed_of(self.config.seed, counters.step + 1, self.world.number))
         self.scale = loss_scale(counters, self.dtype)
         pieces = max(1, self.config.shards)
+        # one of several processes cannot repeat its part, because the others wait for its gradients
         own_sums = self.add_pieces(update, pieces, may_retry=size == 1)
         if not own_sums:  # the memory was exhausted: once more, in halves
             self.state.optimiser.zero_grad(set_to_none=True)
@@ -152,6 +153,7 @@ class Stepper:
         The processes exchange gradients with the last examples. Without examples, they are 0.
         """
         self.state.model.train()
+        # a process without examples exchanges the gradients of one of them, times 0
         part = update._replace(numbers=numbers if len(numbers) else update.numbers[:1])
         with self.world.losses():
             module = self.added()
@@ -237,6 +239,7 @@ class Stepper:
         state.optimiser.step()
         state.optimiser.zero_grad(set_to_none=True)
         if state.average is not None:
+            # lower at first, as in TensorFlow, or the average stays near the initial weights
             decay = min(self.config.ema, (1 + state.counters.step) / (10 + state.counters.step))
             move_towards = get_ema_multi_avg_fn(decay)
             move_towards(list(state.average.values()), self.parameters, None)
