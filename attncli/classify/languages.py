@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SURE = 40  # letters of a text that is long enough to be judged alone
 ALONE = 30.0  # letters that the expectation counts for
-USUAL, MORE = "en", 2.0  # a language that is expected more often than others, and how much
+USUAL, MORE = "en", 1.1  # a language that is expected more often than others, and how much
 MAX_UNCLEAR_WORDS = 2  # so few words say too little about their language
 ROUNDS = 12
 MIN_PROBABILITY = 0.005  # of a language; a classifier is never so sure

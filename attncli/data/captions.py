@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NUMBERED = re.compile(r"(.+\.\w+)#\d+")  # a name in a token file
 PARTS = {  # names of the splits of a Karpathy file
+    # restval: images of COCO's validation set that Karpathy's split trains on
     "train": ("train", "restval"),
     "dev": ("val", "dev", "valid", "validation"),
     "test": ("test",),

@@ -162,6 +162,7 @@ def epoch_plan(examples: Examples, batch_tokens: int, *, seed: int, epoch: int) 
     """Return the batches of one epoch, as arrays of example numbers, in training order."""
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(examples.count)
+    # sorted by both sides, most pairs of a batch would meet again in the next epoch
     positions = np.maximum(*examples.lengths)
     plan: list[np.ndarray] = []
     for start in range(0, len(order), POOL):

@@ -45,6 +45,7 @@ MAIL_FIELD = re.compile(r"([!-9;-~]+):\s|[ \t]+\S")  # or the rest of the field 
 MAIL = "mail is not read: save its body as FILE.txt"
 NOT_UTF_8 = "not valid UTF-8"
 FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as long
+# small at first, so that the first output does not wait for thousands of lines
 FIRST_OF_FILE = 125  # lines; each next chunk may have four times as many
 PROMPT = "> "
 
@@ -68,6 +69,7 @@ def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
             refuse_binary(lines[0], _name(stream))
         chunk = [decode(line, number + i) for i, line in enumerate(lines)]
         bad = [n for n, line in enumerate(chunk) if line.fault.startswith(NOT_UTF_8)]
+        # judged together, because one line has too few letters
         if bad and western(b"".join(lines[n] for n in bad)):
             if not remarked:
                 console.warn(f"line {number + bad[0]} is not UTF-8: read as Windows-1252")
@@ -182,6 +184,7 @@ def _edited() -> Iterator[list[Line]]:
     with suppress(ImportError):
         import readline  # noqa: F401  # input() edits lines where this is there
     if hasattr(sys.stdin, "reconfigure"):
+        # bytes that are not UTF-8 reach `decode`, which names them
         sys.stdin.reconfigure(errors="surrogateescape")
     with suppress(EOFError):
         for number in itertools.count(1):

@@ -120,6 +120,7 @@ def _units(path: Path, source: str, to: str) -> Iterator[tuple[str, str]]:
     """Yield the pairs of a TMX file; codes inside of a segment are left out."""
     from lxml import etree  # imported here because other translations then start faster
 
+    # a file must not make the program read other files
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:
         root = etree.fromstring(read_content(path), parser)

@@ -144,6 +144,7 @@ class Mixture(Examples):
 
     def at(self, epoch: int) -> Mixture:
         """Return the examples of an epoch, counted from 0."""
+        # 1: other numbers than those of the order of the batches
         rng = np.random.default_rng([self.variation.seed, epoch, 1])
         singles = self._singles(rng)
         share = self.variation.concatenate
@@ -213,6 +214,7 @@ class Mixture(Examples):
         variation = self.variation
         if not (variation.noise or variation.sampling):
             return source, target
+        # by the example alone, so that a continued run, or any number of processes, varies it alike
         rng = random.Random(f"{variation.seed} {self.epoch} {number}")
         most = variation.longest - 1
         noisy = decode_text(self.tokenizer.source, source)

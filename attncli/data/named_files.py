@@ -112,6 +112,7 @@ def content_hash(content: bytes) -> str:
 
 def _folder_index(path: Path) -> Iterator[tuple[str, FileRange]]:
     for folder, folders, files in os.walk(path, followlinks=False):
+        # file systems list names in different orders
         folders.sort()
         for name in sorted(files):
             file = Path(folder, name)
@@ -122,6 +123,7 @@ def _folder_index(path: Path) -> Iterator[tuple[str, FileRange]]:
 def _archive_index(path: Path) -> Iterator[tuple[str, FileRange]]:
     expected = "a folder, or a TAR file that is not compressed"
     try:
+        # not compressed, because images are read at their offsets in the file
         with tarfile.open(path, "r:") as archive:
             for member in archive:
                 if member.isreg() and not member.issparse():

@@ -99,6 +99,7 @@ def compressing(stream: BinaryIO, path: Path) -> AbstractContextManager[Any]:
     if suffix == ".gz":
         import gzip
 
+        # without a time, equal texts give equal files
         return gzip.GzipFile("", "wb", fileobj=stream, mtime=0)
     if suffix == ".xz":
         import lzma
@@ -121,6 +122,7 @@ def _decoder(head: bytes) -> tuple[Callable[[], Any], type[Exception]] | None:
     if head.startswith(b"\xfd7zXZ\0"):
         import lzma
 
+        # a small file can ask for a window of gigabytes
         return partial(lzma.LZMADecompressor, memlimit=WINDOW_BYTES), lzma.LZMAError
     if head.startswith(b"\x28\xb5\x2f\xfd") or head[1:4] == b"\x2a\x4d\x18":  # or one to skip
         import zstandard

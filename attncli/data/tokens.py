@@ -57,6 +57,7 @@ def read_side(folder: Path, side: str) -> Side:
     offsets = np.load(folder / f"{side}.offsets.npy", mmap_mode="r", allow_pickle=False)
     path = folder / f"{side}.ids"
     if not offsets[-1]:
+        # an empty file cannot be memory-mapped
         return Side(np.zeros(0, "<u2"), offsets)
     kind = {2 * int(offsets[-1]): "<u2", 4 * int(offsets[-1]): "<u4"}.get(path.stat().st_size)
     if kind is None:

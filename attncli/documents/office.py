@@ -24,6 +24,7 @@ A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 RELATED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 R = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+SPACES = " {3,}"  # in place of a tab
 PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
 
 
@@ -124,8 +125,12 @@ def _run_parts(run: Node, usual: str) -> Iterator[InlinePart]:
         if child.tag in BREAKS:
             name = TAB if child.tag.endswith("tab") else "br"
             yield InlinePart("break", element=(child,), name=name)
+        elif child.tag == HYPHEN:
+            yield InlinePart("text", "-")
         else:
-            yield InlinePart("text", "-" if child.tag == HYPHEN else child.text or "")
+            for part in _texts(child.text, f"({SPACES})"):
+                spaces = part.kind == "break" and (_text_element(child, TEXT, part.element),)
+                yield part._replace(element=spaces) if spaces else part
     if tagged:
         yield CLOSE
 
@@ -199,7 +204,7 @@ def _slide_parts(paragraph: Node) -> Iterator[InlinePart]:
             tagged = formatting_of(child, A) != usual
             if tagged:
                 yield InlinePart("open", element=child)
-            yield from _texts(child.findtext(f"{A}t"), "([\t\v])")
+            yield from _texts(child.findtext(f"{A}t"), rf"([\t\v]|{SPACES})")
             if tagged:
                 yield CLOSE
         elif child.tag == f"{A}br":
@@ -271,7 +276,7 @@ def _cells(roots: Mapping[str, Node]) -> dict[Node, str]:
 def _texts(text: str | None, signs: str) -> Iterator[InlinePart]:
     """Yield the texts between some signs, which are breaks."""
     for number, part in enumerate(re.split(signs, text or "")):
-        name = TAB if part == "\t" else "g"
+        name = TAB if part[:1] in ("\t", " ") else "g"
         is_break = number % 2
         yield InlinePart("break", element=part, name=name) if is_break else InlinePart("text", part)
 
@@ -283,7 +288,7 @@ def _cell_parts(holder: Node) -> Iterator[InlinePart]:
             yield from _cell_parts(child)
             yield CLOSE
         elif child.tag == f"{S}t":
-            yield from _texts(child.text, "(\n)")
+            yield from _texts(child.text, rf"(\n|{SPACES})")
 
 
 def _rebuild_cell(holder: Node, parts: Iterable[InlinePart]) -> None:

@@ -227,7 +227,7 @@ TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 SHEET = f"{{urn:oasis:names:tc:opendocument:xmlns:office:1.0}}spreadsheet/{TABLE}table"
 PARAGRAPHS = (f"{T}p", f"{T}h")
 PAIRS = (f"{T}span", f"{T}a")
-BREAKS = {f"{T}line-break": "br", f"{T}tab": TAB}
+BREAKS = {f"{T}line-break": "br", f"{T}tab": TAB, f"{T}s": TAB}  # several spaces, like a tab
 
 
 def read_open_document(content: bytes, options: DocumentOptions) -> Document:
@@ -287,7 +287,7 @@ def _parts(parent: Node) -> Iterator[InlinePart]:
             yield InlinePart("open", element=child)
             yield from _parts(child)
             yield CLOSE
-        elif child.tag == f"{T}s":
+        elif child.tag == f"{T}s" and child.get(f"{T}c", "1") == "1":
             yield InlinePart("text", " ")
         elif child.tag in BREAKS:
             yield InlinePart("break", element=child, name=BREAKS[child.tag])

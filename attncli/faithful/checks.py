@@ -254,11 +254,11 @@ def _short(text: str) -> list[str]:
 def changed_signs(source: str, output: str) -> str:
     """Return which signs an output lacks, and which its source lacks; "" if none.
 
-    A currency or a percent sign may come from a word.
+    A currency or a percent sign may come from a word, and an ampersand may become one.
     """
     wanted, found = (
         Counter(one for one in text if one in SOFT or (is_sign(one) and one != DAMAGED))
-        for text in (source, output)
+        for text in (source.replace(" & ", " "), output)
     )
     new = Counter({one: count for one, count in (found - wanted).items() if is_sign(one)})
     lost = wanted - found

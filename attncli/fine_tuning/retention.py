@@ -43,6 +43,7 @@ def compared(run: Run, report: Report) -> Compared | None:
     kept, dev, replay = run.state.counters.kept, run.data.dev, run.data.replay
     if kept is None or is_compared(run.folder, kept.step):
         return None
+    # the new model that is filled draws random numbers; those of the run stay as they are
     with torch.random.fork_rng([run.device] if run.device.type == "cuda" else []):
         first = fresh_state(source_of_run(run.config), run.data, run.device).weights()
     stored = bundle_weights(run.folder.path)

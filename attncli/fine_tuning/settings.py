@@ -18,6 +18,7 @@ from models.storage.settings import REPLAY as REPLAY_FILE
 from models.storage.settings import read_settings
 
 REPLAY = 1 / 2  # share of the replay set in the examples of an epoch
+# with 5,000 own pairs, three passes cost 2.6 points of Tatoeba BLEU, 185 updates 1.1 to 1.6
 BOUNDED = 180  # updates with a replay set: each costs old knowledge
 SEEN_EXAMPLES = 3000  # of a run without one: as many passes over its data, within these bounds:
 MAX_PASSES, MIN_PASSES = 10, 3

@@ -155,6 +155,7 @@ def read_job(words: Sequence[str]) -> BulkJob:
         settings["memory"] = [list(pair) for pair in read_memory(settings["memory"], *languages)]
     if reverse := settings.get("reverse_model"):
         settings["reverse_model"] = _folder(reverse, shipped)
+    # there is a worker for each processor
     if "threads" not in given:
         settings["threads"] = 1
     models: list[Path | None] = [*as_folders(values["model"])] or [None]

@@ -145,6 +145,7 @@ def _run(plan: BulkPlan, advance: ShowProgress) -> BulkSummary:
             **_digests(plan, listed),
             **summary._asdict(),
         }
+        # before the parts are removed, so that a kill in between leaves a finished job
         write_text(plan.state / FINISHED, as_json(record))
         shutil.rmtree(parts, ignore_errors=True)
         return summary

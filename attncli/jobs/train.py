@@ -192,6 +192,7 @@ def updates(
         if late or isinstance(event, Evaluated):
             saved = time.monotonic()
         yield event
+        # process 0 decides, so that all stop after the same update
         if world.first(stop_requested()):
             raise Interrupted
 

@@ -117,6 +117,7 @@ class RateLimit:
         times = [at for at in self._times.get(client, ()) if now - at < MINUTE]
         self._times[client] = times
         self._times.move_to_end(client)
+        # bounds the memory: the client that has been silent longest is forgotten
         if len(self._times) > CLIENTS:
             self._times.popitem(last=False)
         if len(times) >= self.per_minute:

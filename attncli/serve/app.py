@@ -152,6 +152,7 @@ class Guard:
             hint = "start `attn serve` with --allow-origin and its origin"
             raise RequestError(403, f"The page is of another site; {hint}")
         size = headers.get("content-length", "0")
+        # int() refuses thousands of digits, which a hostile client may send
         if len(size) > 15 or int(size) > body.most:
             raise body.too_large()
 

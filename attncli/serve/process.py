@@ -104,6 +104,7 @@ class Server(uvicorn.Server):
         asyncio.get_running_loop().set_exception_handler(self._report)
         await super().startup(sockets)
         if self.page and self.started:
+            # in a thread, because some browsers return only when they end
             threading.Thread(target=webbrowser.open, args=[self.page], daemon=True).start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -133,6 +134,7 @@ class Protocol(H11Protocol):
         self._wait()
         if len(self.connections) > _most_connections():
             self.loop.call_exception_handler({"message": "too many connections: new ones get 503"})
+            # in bytes of our own, because there is no request yet that uvicorn could answer
             transport.write(FULL)
             transport.close()
 
@@ -205,6 +207,7 @@ def _tcp(options: ServeOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     # asyncio sends small answers at once (TCP_NODELAY) only if the protocol is named
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # so that a service can begin again at once; on Windows, two processes could share the port
     if os.name == "posix":
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind((options.host, options.port))

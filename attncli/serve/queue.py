@@ -145,6 +145,7 @@ class ModelThread:
             raise CancelledError
         if not batch[0].is_bulk or now < self._pause:
             return
+        # bulk work also makes room for much smaller bulk work, which would else wait for all of it
         most, until = max(BATCH_COST, batch[0].request // 4), now + OTHERS * TURN
         while time.monotonic() < until and (others := self._taken(most)):
             self._timed(others)
@@ -197,6 +198,7 @@ class ModelThread:
                 self._model = self._open()
             results = batch[0].job.run(self._model, inputs)
         except BaseException as error:
+            # one client's input must not fail the requests of others that share the batch
             if isinstance(error, Exception) and len(batch) > 1:
                 for work in batch:
                     if not work.results.done():

@@ -182,6 +182,7 @@ async def read_parameters(request: Request, most: int) -> Parameters:
     is_file = kind.startswith(("image/", "audio/")) or kind == BYTES
     if is_file or (kind in (FORM, "") and not _is_text(body)):
         return Parameters(values, {"file": body}, {"file": ""})
+    # counted before it is parsed: a few MB of small values would take gigabytes as objects
     if sum(map(body.count, DIVIDING)) > most:
         raise invalid("the body has too many values")
     if not body.strip():

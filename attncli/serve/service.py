@@ -114,6 +114,7 @@ class Service:
         engine, limit = self._engine(model), self.options.time_limit * times
         until, late = time.monotonic() + limit, _late(limit)
         parts = _slices(inputs, BATCH_COST // job.outputs)
+        # a document or a recording is bulk work, also where its length is not known
         request = max(_cost(job, inputs), BATCH_COST * times if times > 1 else 0)
         ahead: deque[Future[Sequence[Any]]] = deque()
         try:
@@ -283,6 +284,7 @@ async def call_of(request: Request) -> Call:
     service.keys.check(str(key or ""))
     client = request.client.host if request.client else ""
     if service.options.socket:  # a proxy reports the address
+        # the last address is the one that the proxy saw; a client can send any before it
         client = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
     service.rate.count(str(key) if service.keys.required else client)
     return Call(service, request, given)

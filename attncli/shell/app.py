@@ -154,6 +154,7 @@ def _report_at_exit(fault: sys.UnraisableHookArgs) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit status. A bug keeps its traceback."""
+    # several command lines may run in one process, as in tests
     console.be_quiet(False)
     try:
         application()(arguments, prog_name="attn")
@@ -365,6 +366,7 @@ def _deliver() -> bool:
             sys.stdout.flush()
     except (OSError, ValueError) as error:
         with open(os.devnull, "wb") as nowhere:
+            # or Python's own flush at the exit would fail once more
             os.dup2(nowhere.fileno(), 1)
         if isinstance(error, BrokenPipeError):
             return True

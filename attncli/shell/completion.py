@@ -23,6 +23,7 @@ from models.storage import presets as zoo
 from models.storage.installed import installed
 
 Completions = list[tuple[str, str]]
+# listed here, because a word is completed without importing torch
 TORCHVISION = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
 
 

@@ -111,6 +111,7 @@ def _fitted(
         limits = run_config(preset, values, assignments).train
         if not (limits.steps or limits.epochs or limits.minutes):  # refused later, by its reason
             return {}
+        # a limit of 0 is none, as if it was not given
         given = {*given} - ({"train.steps"} if not limits.steps else {""})
         found = new_weights(measured(config.data.texts()), config.train, given)
         if getattr(config.data, "corpora", ()):  # languages share a vocabulary

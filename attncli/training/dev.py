@@ -242,6 +242,7 @@ def evaluate(
     found = part.outputs(bundle, device, report) if own else []
     for number, content in enumerate(world.gather(json.dumps(found).encode())):
         outputs[number :: world.size] = json.loads(content)
+    # process 0 alone scores, so that all stop by the same numbers
     scores = Scores(loss) if world.number else dev.scores(loss, outputs, config)
     return Scores(**json.loads(world.gather(json.dumps(scores._asdict()).encode())[0]))
 

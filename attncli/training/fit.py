@@ -102,6 +102,7 @@ def fit_epoch(
 
 def watch(counters: Counters, event: Stepped) -> None:
     """End the updates if the loss has risen above its lowest by DIVERGENCE and by 1 nat."""
+    # the loss of rewards can have any sign; an update that is not finite is left out by the stepper
     if event.reward is not None or not math.isfinite(event.loss):
         return
     level = event.loss if counters.level is None else counters.level
@@ -200,9 +201,11 @@ def reopen(counters: Counters, config: TrainConfig) -> None:
     """Let a finished run continue, unless it has reached its limits."""
     if not counters.ended or is_over(counters, config):
         return
+    # later evaluations must exceed the average that was kept, not the best single one
     if counters.kept and counters.kept.score is not None and counters.kept.which != "best":
         counters.best, counters.best_loss = counters.kept.score, None
         counters.best_step = counters.kept.step
+    # or the first update after a lower rate was set would end the run again
     if counters.ended.startswith("diverged"):
         counters.level = counters.lowest = None
     counters.ended, counters.kept = "", None

@@ -13,6 +13,8 @@ Tables = Mapping[str, Mapping[str, Any]]  # settings by table
 
 BATCHES = 25  # of a pass, at least, until they are SMALLEST
 SMALLEST = 256  # positions of a batch
+# sorting words, 800 pairs, exact match of 200 others: 92 % at 760 updates, 82 and 83 % by the
+# recipes that were tried before
 UPDATES = 800  # over which the rate falls to 0; more of them memorise few examples
 INTERVAL = 100  # updates between evaluations
 ENOUGH = 1 << 17  # positions, above which nothing is fitted

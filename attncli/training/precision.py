@@ -13,6 +13,8 @@ AVX512-bf16, an update in fp32 over one in bf16, by `products`:
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -52,8 +54,9 @@ def computes_bf16(device: torch.device) -> bool:
     """Return True if the device computes bf16 products in hardware."""
     if device.type != "cpu":
         return capability(device) >= 8
-    names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    return any(getattr(torch.cpu, name, lambda: False)() for name in names)
+    # a torch without this function cannot tell, and trains in fp32
+    features: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(features.get("avx512_bf16") or features.get("amx_tile"))
 
 
 def limit_kernel_caches() -> None:

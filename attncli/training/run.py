@@ -169,6 +169,7 @@ def fresh_state(source: TrainingSource, data: Data, device: torch.device) -> Sta
         model.get_buffer(name).copy_(values)
     if train.encoder_from and (encoder := pretrained_encoder(model)):
         encoder.unfreeze()  # its weights are part of the state from the start
+    # the updates draw the same numbers whatever the initial weights have drawn
     torch.manual_seed(train.seed)
     return State(model.to(device), train)
 

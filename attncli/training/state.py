@@ -92,6 +92,7 @@ def digest(tensors: dict[str, Tensor]) -> str:
 def _checked(entries: Metadata) -> Metadata:
     """Return the metadata of a file; raise ValueError if they differ from their digest."""
     expected, _, text = entries[ENTRY].partition(" ")
+    # an entry beside the one of all metadata would have no digest
     if len(entries) > 1 or expected != hashlib.sha256(text.encode()).hexdigest():
         raise ValueError("its metadata differ from their digest")
     return json.loads(text)
@@ -205,6 +206,7 @@ class State:
         """
         weights = self.weights() if weights is None else weights
         own = {name: parameter.detach() for name, parameter in self.learned.items()}
+        # without a moving average, the weights are the parameters themselves: nothing is copied
         lent = [name for name in weights if weights[name].data_ptr() != own[name].data_ptr()]
         kept = {name: own[name].clone() for name in lent}
         try:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, autograd, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from attncli.training.interfaces import Stepped, UpdateBatch
 from attncli.training.precision import grow, loss_scale
@@ -107,6 +108,7 @@ class Stepper:
             torch.manual_seed(seed_of(self.config.seed, counters.step + 1, self.world.number))
         self.scale = loss_scale(counters, self.dtype)
         pieces = max(1, self.config.shards)
+        # one of several processes cannot repeat its part, because the others wait for its gradients
         own_sums = self.add_pieces(update, pieces, may_retry=size == 1)
         if not own_sums:  # the memory was exhausted: once more, in halves
             self.state.optimiser.zero_grad(set_to_none=True)
@@ -114,9 +116,10 @@ class Stepper:
                 torch.cuda.empty_cache()
             own_sums = self.add_pieces(update, 2 * pieces)
         sums = UpdateSums(*self.world.total(own_sums))
-        gradients = [p.grad for p in self.parameters if p.grad is not None]
-        # those of several processes are means
-        torch._foreach_div_(gradients, self.scale * sums.tokens / size)
+        divisor = self.scale * sums.tokens / size  # gradients of several processes are means
+        for parameter in self.parameters:
+            if parameter.grad is not None:
+                parameter.grad.div_(divisor)
         counters.step += 1
         if self.has_baseline:  # it decays once per update
             mean = -sums.nll / sums.tokens
@@ -150,6 +153,7 @@ class Stepper:
         The processes exchange gradients with the last examples. Without examples, they are 0.
         """
         self.state.model.train()
+        # a process without examples exchanges the gradients of one of them, times 0
         part = update._replace(numbers=numbers if len(numbers) else update.numbers[:1])
         with self.world.losses():
             module = self.added()
@@ -235,9 +239,10 @@ class Stepper:
         state.optimiser.step()
         state.optimiser.zero_grad(set_to_none=True)
         if state.average is not None:
+            # lower at first, as in TensorFlow, or the average stays near the initial weights
             decay = min(self.config.ema, (1 + state.counters.step) / (10 + state.counters.step))
-            with torch.no_grad():
-                torch._foreach_lerp_(list(state.average.values()), self.parameters, 1 - decay)
+            move_towards = get_ema_multi_avg_fn(decay)
+            move_towards(list(state.average.values()), self.parameters, None)
         return norm
 
     def skip(self, norm: float) -> None:

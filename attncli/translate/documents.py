@@ -65,6 +65,7 @@ DECLARED = {  # the encoding that a document names
     "xml": re.compile(rb'<\?xml[^>]{,200}\bencoding=["\']([\w.-]+)'),
 }
 DIRECTIVE = re.compile(r"%(?:\([^()]*\)|\d+\$)?[-+#0']*[\d.*]*(?:<\w+>|[hlLqjzt]*[A-Za-z%@])?")
+OF_PIECES = re.compile("\ue000/?[0-9]+\ue001")  # of a document that is an archive
 QUOTED = 40  # letters of a text in a message
 CELL = re.compile(r".*: [A-Z]+\d+")  # name of the cell of a sheet
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
@@ -319,7 +320,7 @@ def named(document: Document, *, quoted: bool = False) -> Callable[[int], str]:
         return lambda number: document.places[number - 1]
     if not (quoted or document.save):
         return "line {}".format
-    lines = [" ".join(line.split()) for line in document.content.split("\n")]
+    lines = [" ".join(OF_PIECES.sub(" ", line).split()) for line in document.content.split("\n")]
     begins = [f"“{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}”" for text in lines]
     return lambda number: begins[number - 1]
 

@@ -75,6 +75,7 @@ class WindowOutput(NamedTuple):
             return self
         slots = self.slots & allowed  # (B, T, S)
         reached = slots.any(-1, keepdim=True)
+        # far outside its window, the factor of local_p would be almost 0
         share = None if self.share is None else self.share.masked_fill(~reached, 1.0)
         return WindowOutput(slots.where(reached, allowed & mask), share)
 

@@ -21,6 +21,7 @@ from models.core.config import ModelConfig
 from models.core.numerics import Linear, normal_weights
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    # in place, which spares a tensor of the hidden size
     "relu": torch.relu_,
     "gelu": nn.functional.gelu,
     "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"),

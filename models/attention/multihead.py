@@ -174,6 +174,7 @@ class MultiHead(nn.Module):
             *slots,
             attn_mask=hidden,
             dropout_p=self.dropout.p if self.training else 0.0,
+            # the kernel refuses a mask together with is_causal
             is_causal=causal and hidden is None,
         )
         return HeadsOutput(context, plain_weights(query, slots, visible) if want_weights else None)

@@ -138,7 +138,9 @@ def input_key(source: Tensor, mask: Tensor) -> Tensor:
         bits = bits.masked_fill(~mask.view(*mask.shape, *[1] * (source.dim() - 2)), 0)
     bits = bits.flatten(1).long()
     place = torch.arange(bits.shape[1], device=bits.device)
+    # zeros add nothing, so that padding does not change the key
     total = (mixed((bits + place * 0x9E3779B1) & LOW) * (bits != 0)).sum(1)
+    # a history holds the key as a float, plus the number of a head: exact below 2 ** 24
     return mixed(total & LOW) >> 10
 
 

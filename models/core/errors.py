@@ -59,6 +59,7 @@ def intact(name: object, expected: str, hint: str = "", *kinds: type[Exception])
     try:
         yield
     except damages as error:
+        # not damaged: the same file can be read with more memory
         if is_exhausted(error):
             raise
         fault = "not readable" if isinstance(error, OSError) else "damaged"
@@ -87,6 +88,7 @@ def is_exhausted(error: BaseException) -> bool:
     """Return True if an exception means that the memory of the processor or device is full."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM or "os error 12" in str(error)
+    # torch, oneDNN and CTranslate2 raise a RuntimeError for this as for a bug, so the text decides
     said = str(error).lower()
     is_panic = type(error).__name__ == "PanicException"  # of a library in Rust
     is_sign = (is_panic or isinstance(error, RuntimeError | ImportError)) and any(

@@ -59,6 +59,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with _closing(file):
             if permissions is not None:
                 with contextlib.suppress(OSError):  # a refusal leaves fewer permissions
+                    # the umask may have taken bits from those that the file was created with
                     os.chmod(file.fileno(), permissions)
             yield file
             with write_errors(path):
@@ -112,6 +113,7 @@ def open_regular(path: Path, most: int = MODEL_FILE_BYTES, name: str = "") -> Bi
     name: for messages; the default is the path. Raises InputError for a longer file, and for a
     named pipe or a device, which may be endless.
     """
+    # O_NONBLOCK: to open a named pipe would otherwise wait for its writer
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
     found = os.fstat(file.fileno())
@@ -151,6 +153,7 @@ def check_regular(folder: Path, *, inside: bool = False) -> None:
 
 def temporary_name(path: Path, suffix: str) -> Path:
     """Return a hidden, unpredictable name in the folder of ``path``."""
+    # cut in bytes, as file systems count; half a character at the end is dropped
     start = os.fsencode(path.name)[:NAME_BYTES].decode("utf-8", "ignore")
     return path.with_name(f".{start}.{os.urandom(8).hex()}{suffix}")
 
@@ -254,6 +257,7 @@ def _exchange(new: Path, path: Path) -> None:
     if not os.path.lexists(path):
         os.replace(new, path)
         return
+    # no system call replaces a folder that has files, so the old one moves aside first
     old = temporary_name(path, OLD)
     os.replace(path, old)
     try:

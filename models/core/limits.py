@@ -13,6 +13,7 @@ from typing import TypeVar
 
 MIB, GIB = 1 << 20, 1 << 30
 
+# docs/limits.md says what each bounds, and what happens beyond it
 LINE_BYTES = 16 * MIB
 LINE_TAGS = 10_000
 SPLIT_MARKS = 64
@@ -49,6 +50,7 @@ def processors() -> int:
 
 def free_memory() -> None:
     """Collect garbage, and return the memory that the allocator keeps (glibc) to the system."""
+    # after 24 unfinished bodies of 30 MB, a service held 68 MB of garbage, and glibc 247 MB
     gc.collect()
     with suppress(AttributeError, OSError, TypeError):  # another allocator
         ctypes.CDLL(None).malloc_trim(0)

@@ -58,6 +58,7 @@ def prefers_onednn() -> bool:
         with CPUINFO.open("r", encoding="utf-8", errors="replace") as file:
             processor = file.read(1000)
     except OSError:
+        # outside Linux, which has no /proc
         processor = platform.processor()
     onednn = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
     return onednn and "AuthenticAMD" in processor

@@ -168,6 +168,7 @@ class Captioner(TorchModel):
         mask = torch.ones(features.shape[:2], dtype=torch.bool, device=self.device)
         memory = self.model.encode(features, mask)
         if memory.key is not None:  # of the pixels: features differ by rounding in a batch
+            # 22 bits, as `input_key` gives for other inputs
             numbers = [int(text, 16) >> 10 for text in keys]
             memory = memory._replace(key=torch.tensor(numbers, device=self.device))
         return memory

@@ -55,6 +55,7 @@ def cached(name: str, convert: Callable[[], Files]) -> Converted:
     with contextlib.suppress(ModelError):
         write_folder(folder / name, lambda place: _write(place, files))
         with contextlib.suppress(OSError):
+            # by the form of the name: what somebody else put into the cache stays
             ours = folder.glob("[0-9a-f]" * LENGTH + "-*/")
             used = sorted(ours, key=lambda one: one.stat().st_mtime, reverse=True)
             for oldest in used[MAX_MODELS:]:

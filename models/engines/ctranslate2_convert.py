@@ -161,6 +161,7 @@ def converted(
         raise _misfit(next(iter(sorted(left))))
     if precision == "int8":
         _quantise(variables, aliases)
+    # its tokens are our ids as texts, because our own tokenizer reads and writes the pieces
     tokens = ([*map(str, range(count))] for count in sizes[:2])
     texts = text_files(*tokens, ends_source=False, norm_epsilon=config.norm_epsilon)
     return {"model.bin": to_bytes(NAME, REVISION, variables, aliases), **texts}
@@ -207,6 +208,7 @@ def _positions(left: Weights, part: str, count: int, config: ModelConfig) -> NDA
     if config.position != "learned":
         return position_table(count, config)
     table = _take(left, f"{part}.position.embedding", (config.max_source, config.embedding))
+    # later positions share the last vector, as in `models.attention.positions.Learned`
     return table[numpy.arange(count).clip(max=len(table) - 1)]
 
 
@@ -308,6 +310,7 @@ def _quantise(variables: Variables, aliases: dict[str, str]) -> None:
     for name in [n for n, each in variables.items() if n.endswith("/weight") and each.ndim == 2]:
         weight = variables[name].astype("f4")
         largest = numpy.abs(weight).max(1)
+        # a row of zeros has the scale 1 instead of an infinite one
         scale = (127 / numpy.where(largest == 0, 127, largest)).astype("f4")
         variables[name] = numpy.rint(weight * scale[:, None]).astype("int8")
         variables[f"{name}_scale"] = scale

@@ -32,6 +32,7 @@ def steered_search(
     check_looks(model, steering)
     backend = backend_of(model, steering)
     pairs = zip(limits, backend.prefixes, strict=True)
+    # the limit is of what the model writes behind the prefix
     limits = [limit + len(prefix.ids) for limit, prefix in pairs]
     memory = with_looks(memory, backend.looks)
     return search(backend, memory, limits, keys, config)

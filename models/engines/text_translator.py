@@ -483,6 +483,7 @@ class TextTranslator(TrainedModel):
         ]
         for language in {*between} - {""}:
             first = copy.copy(self)
+            # the terms of the glossary are those of the target language, not of the one between
             first.source_language, first.glossary = "", None
             numbers = [n for n, one in enumerate(between) if one == language]
             texts = [sources[n].text for n in numbers]
@@ -515,6 +516,7 @@ class TextTranslator(TrainedModel):
         for index in empty:
             yield index, Translation(sources[index].text, (EMPTY,), sources[index].to)
         done, lengths = before + len(empty), [len(source.ids) for source in sources]
+        # in batches of their own: beside a steered text, torch would search the plain ones, too
         steered = [length * one.is_steered for length, one in zip(lengths, sources, strict=True)]
         plain = [length - own for length, own in zip(lengths, steered, strict=True)]
         most = min(max_batch_tokens, self._most_tokens(config))
@@ -527,6 +529,7 @@ class TextTranslator(TrainedModel):
             found = self._lists(self._search, [sources[index] for index in batch], config)
             done += len(found)
             on_batch(done)
+            # a service computes other requests between two batches
             GIVE_TURN.get()()
             for index, hypotheses in zip(batch, found, strict=True):
                 yield index, self._judged(sources[index], hypotheses)

@@ -105,6 +105,7 @@ class TopDownDecoder(RecurrentDecoder):
         """Compute h1_t, read with it, then compute h2_t."""
         assert prepared.context is not None
         first, second = self.recurrence.cells
+        # computed once per image, and equal for all its hypotheses
         own = prepared.context.repeat_interleave(len(gates) // len(prepared.context), 0)  # (R, G)
         gates = gates + own + self.feed_gates(state.hidden)
         attending = first(gates, state.recurrent[:, 0])

@@ -36,6 +36,7 @@ class Copying(NamedTuple):
     def of(self, target: Tensor) -> Tensor:
         """Return the probability (R, T), gate included, that target tokens (R, T) are copied."""
         same = self.ids[:, None] == target[:, :, None]  # (R, T, S)
+        # a token can be in several slots, whose shares add up
         return self.gate * (self.weights * same).sum(-1)
 
     def mixed(self, logits: Tensor) -> Tensor:

@@ -190,6 +190,7 @@ class MobileNetEdgeTpu(Cnn):
 
     def forward(self, images: Tensor) -> Tensor:
         """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""
+        # convolutions of oneDNN are faster in this layout, which all later layers keep
         x = self.stem(images.contiguous(memory_format=torch.channels_last))
         for block in self.blocks:
             x = block(x)

@@ -209,6 +209,7 @@ class EncoderDecoder(nn.Module):
                 "leave out the read mode",
             )
         attention = replace(config.attention, read_decode=decode)
+        # a memo for deepcopy, which then copies the modules but no weights
         shared = {id(tensor): tensor for tensor in chain(self.parameters(), self.buffers())}
         other = copy.deepcopy(self, shared)
         other.config = replace(config, attention=attention)

@@ -78,6 +78,7 @@ def initialise(model: EncoderDecoder) -> None:
     for name, parameter in model.named_parameters():
         if id(parameter) in pretrained:
             continue
+        # embeddings keep the deviation that `Embedding` gave them
         if parameter.dim() > 1 and "embedding" not in name:
             nn.init.xavier_uniform_(parameter)
         elif name.endswith(".bias"):

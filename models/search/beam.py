@@ -78,6 +78,7 @@ def beam_search(
     outputs = list[Outputs]()
     beams = begin(backend, memory, limits, width)
     while beams.sentences:
+        # a service computes other requests here, and ends the search if its client has gone
         GIVE_TURN.get()()
         step = backend.step(beams.ids[:, :, -1].flatten(), beams.state, beams.prepared)
         length = beams.ids.shape[2]  # tokens after this step, end mark included
@@ -91,6 +92,7 @@ def beam_search(
         live = found._replace(
             log_probs=found.log_probs.masked_fill(found.tokens == END, -torch.inf)
         )
+        # imported models keep "power": their programs compare with the length so far
         ahead = length + (config.length_penalty_form == "wu")  # others stop a step earlier
         best_next = live.log_probs.amax(1) / length_penalty(ahead, config)
         done = is_done(beams.finished.scores, best_next).tolist()
@@ -183,6 +185,7 @@ def extend(
     rows = rows + torch.arange(count, device=rows.device)[:, None] * beam
     if any(over):
         rows = rows.index_select(0, leave(beams, over, outputs))
+    # greedy search keeps its only row, so the state need not be copied
     same = width == beam == 1 and not any(over)
     beams.state = state if same else select(state, rows.flatten())
 

@@ -111,6 +111,7 @@ def constrained_search(
     live, finished = [Partial((START,), 0.0, 0, ConstraintProgress())], list[Finished]()
     for length in range(1, limit + 1):  # tokens after this step, end mark included
         last = torch.tensor([one.ids[-1] for one in live], device=device)
+        # a glossary of thousands of repeated words held a service for a minute
         GIVE_TURN.get()()
         step = backend.step(last, state, prepared)
         ids = torch.tensor([one.ids for one in live], device=device)
@@ -154,6 +155,7 @@ def _continued(
     live: Sequence[Partial], log_probs: Tensor, phrases: Sequence[RequiredPhrase], width: int
 ) -> Iterator[Partial]:
     """Yield the best continuations of each hypothesis, and those by a token of a phrase."""
+    # one more than the beam, because an end mark among them is left out
     most = min(width + 1, log_probs.shape[1] - FIRST_OUTPUT)
     for row, (one, best) in enumerate(
         zip(live, log_probs.topk(most).indices.tolist(), strict=True)
@@ -178,6 +180,7 @@ def _allocated(
     for one in ranked:
         banks.setdefault(one.progress.count(phrases), []).append(one)
     share = max(1, width // len(banks))
+    # the highest count first: it survives a beam that is narrower than the number of counts
     chosen = [one for count in sorted(banks, reverse=True) for one in banks[count][:share]][:width]
     taken = {one.ids for one in chosen}
     others = (one for one in ranked if one.ids not in taken)

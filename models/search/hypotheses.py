@@ -109,6 +109,7 @@ class FinishedBatch(NamedTuple):
         longer = others.ids.shape[2] - self.ids.shape[2]
         padded = self._replace(ids=torch.nn.functional.pad(self.ids, (0, longer)))
         both = FinishedBatch(*(torch.cat(pair, 1) for pair in zip(padded, others, strict=True)))
+        # stable: of equal scores, the hypothesis that ended first stays first on every device
         order = both.scores.sort(dim=1, descending=True, stable=True).indices
         order = order[:, : self.scores.shape[1]]
         ids = both.ids.gather(1, order[:, :, None].expand(-1, -1, both.ids.shape[2]))

@@ -46,6 +46,7 @@ def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
         begun = before[:, before.shape[1] - size + 1 :]  # (R, n - 1)
         repeats = (ngrams[..., :-1] == begun[:, None]).all(-1)  # (R, N)
         counts = torch.zeros_like(scores).scatter_add_(1, ngrams[..., -1], repeats.to(scores.dtype))
+        # an output may end after any token
         counts[:, END] = 0
         scores = scores.masked_fill(counts > 0, -torch.inf)
     return scores.log_softmax(1)
@@ -69,6 +70,7 @@ def repetition(text: str, *others: str, times: int = TIMES) -> Repetition | None
     """
     words = text.split()
     units, join = (words, " ") if len(words) > 1 else (list(text.strip()), "")
+    # spares almost every text the search for loops
     if len(units) - len({*units}) < MIN_EQUAL_UNITS:
         return None
     start, period, length = _longest_run(units, times)

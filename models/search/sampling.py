@@ -120,6 +120,7 @@ def finished(samples: Samples, places: list[int]) -> tuple[list[int], FinishedBa
 
 def random_numbers(key: str, copy: int, seed: int) -> random.Random:
     """Return the generator of one output, which depends on its key, number and the seed alone."""
+    # crc32, because Python's own hash of a text differs from process to process
     return random.Random(zlib.crc32(f"{seed} {copy} {key}".encode("utf-8", "replace")))
 
 
@@ -131,6 +132,7 @@ def sample_tokens(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> T
     """
     logits = log_probs / max(config.temperature, 1e-6)
     logits[:, :FIRST_OUTPUT].fill_(-torch.inf)
+    # scaled by the total below, which top-k, top-p and rounding make smaller than 1
     cumulative = most_probable(logits.softmax(-1), config).cumsum(-1)  # (R, Y)
     total = cumulative[:, -1:].contiguous()
     places = torch.searchsorted(cumulative, uniform[:, None] * total, right=True)

@@ -26,6 +26,7 @@ from tests.docs.workplace import SMALL
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")
 NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 PAGES = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
+OTHERS = [ROOT / "benchmarks/README.md", *sorted((ROOT / "recipes").rglob("*.md"))]
 SEPARATE = [page for page in PAGES if page.parent != TUTORIALS]  # their lines run one by one
 LIGHT = "--dry-run -s train.precision=fp32 -s train.batch_tokens=200"
 NETWORK = "-s model.image.encoder=small-cnn"
@@ -158,3 +159,16 @@ def test_links_lead_to_files(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8"))
     missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, *OTHERS], ids=lambda page: f"{page.parent.name}/{page.name}"
+)
+def test_paths_that_a_page_names_exist(page: Path) -> None:
+    if page.name in ("CHANGELOG.md", "adding.md"):
+        pytest.skip("names files of the past, and files that its recipes write")
+    found = re.findall(
+        r"(?<![\w./-])(?:attncli|models|tests|recipes|benchmarks|docs|\.ci)/[\w./*-]+",
+        page.read_text("utf-8"),
+    )
+    assert not [path for path in found if not any(ROOT.glob(path.rstrip("./")))]

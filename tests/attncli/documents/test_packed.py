@@ -231,6 +231,22 @@ def test_opendocument_keeps_spans_and_line_breaks() -> None:
     assert "<text:line-break/>MY FRIEND<text:tab/>THE CAR" in content
 
 
+@pytest.mark.parametrize("name", ["docx", "odt", "pptx", "xlsx"])
+def test_several_spaces_are_layout_and_stay(name: str) -> None:
+    text = "     a dog   a cat"
+    files = {file: content.decode("latin1") for file, content in unpacked(MADE[name]()).items()}
+    spaced = re.sub(" {3,}", lambda found: f'<text:s text:c="{len(found[0])}"/>', text)
+    files = {
+        file: content.replace("The old dog", spaced if name == "odt" else text)
+        for file, content in files.items()
+    }
+    content = zipped({file: content.encode("latin1") for file, content in files.items()})
+    changed = unpacked(in_capitals(read_document(content, name, DocumentOptions())))
+    found = "".join(one.decode("latin1") for file, one in changed.items() if file.endswith("xml"))
+    found = re.sub(r'<text:s text:c="(\d)"/>', lambda found: " " * int(found[1]), found)
+    assert text.upper() in re.sub("<[^<>]*>", "", found)
+
+
 def test_spreadsheets_keep_their_values() -> None:
     pytest.importorskip("odf")
     from odf.opendocument import OpenDocumentSpreadsheet

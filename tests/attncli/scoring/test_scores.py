@@ -19,6 +19,7 @@ from attncli.scoring.caption_metrics import (
 )
 from attncli.scoring.captions import caption_scores
 from attncli.scoring.sequences import error_rate, exact_match, score_alignments, score_labels
+from attncli.scoring.translations import Scoring, line_statistics, metrics
 from models.core.errors import ModelError
 
 GOLD = ["a", "a", "a", "b", "b", "c"]
@@ -211,6 +212,18 @@ def test_bleu_is_sacrebleus_and_without_the_penalty_its_precisions() -> None:
         assert found.penalised[order - 1] == pytest.approx(result.score)
         assert found.plain[order - 1] == pytest.approx(result.score / result.bp)
     assert found.length_ratio == result.ratio < 1
+
+
+def test_scores_of_single_lines_add_up_to_those_of_sacrebleus_corpus() -> None:
+    outputs = ["the cat sat on the mat", "a dog .", "", "one more line of text"]
+    first = ["the cat sat on a mat", "a dog.", "nothing", "one more text"]
+    second: list[Any] = ["the cat is on the mat", None, "no", "one line of text more"]
+    for references in ([first], [first, second]):
+        for ours, theirs in zip(metrics(Scoring()), metrics(Scoring()), strict=True):
+            counts = line_statistics(ours, outputs, references)
+            expected = theirs.corpus_score(outputs, references)
+            assert str(ours._aggregate_and_compute(counts)) == str(expected)
+            assert str(ours.get_signature()) == str(theirs.get_signature())
 
 
 def test_references_score_highest_and_empty_captions_score_0() -> None:

@@ -132,6 +132,7 @@ def test_a_short_text_is_judged_with_the_others_and_a_long_one_alone() -> None:
         ([sure, unsure], [90, 5], ["en", "en"]),
         ([sure, unsure, unsure], [90, 5, 90], ["en", "de", "de"]),
         ([{"en": 0.9, "de": 0.1}, {"de": 0.9}, {"fr": 0.7}], [20, 14, 11], ["en", "de", "fr"]),
+        ([{"de": 0.61, "en": 0.37}], [5], ["de"]),
         ([], [], []),
     ):
         assert best(found, sizes) == expected

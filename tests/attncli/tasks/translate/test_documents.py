@@ -70,6 +70,7 @@ DOCUMENTS = [  # name, content, further words; what is written, or a part of it;
     # the content tells what the name does not
     ("a.docm", word("a dog"), "", [b">A DOG<"], ""),
     ("a", word("a dog"), "", [b">A DOG<"], ""),
+    ("a.docx", word("I</w:t><w:tab/><w:t>II"), "", [b"w:tab"], "is the same, “I II”"),
     ("a.txt", word("a dog"), "", None, "is not text"),
     ("a.xy", b"%PDF-1.7\n", "", None, "is not text"),
     ("a.catalog", b'{"a": "a dog"}', "", b'{"a": "A DOG"}', ""),
