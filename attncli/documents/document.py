@@ -272,8 +272,9 @@ def string_segment(
         if sign not in text:
             translated = tuple(one.replace(sign, f"’{sign[1:]}") for one in translated)
         for one, lines, inner, outer in zip(translated, texts, ends[::2], ends[1::2], strict=True):
-            found += inner.join(balanced(one, len(lines))) if len(lines) > 1 else one
-            found += outer
+            made = balanced(one, len(lines)) if len(lines) > 1 else []
+            indents = [line[: len(line) - len(line.lstrip())] for line in lines]
+            found += (inner.join(map("".join, zip(indents, made, strict=False))) or one) + outer
         return quote(found)
 
     joined = tuple(" ".join(map(str.strip, one)) if len(one) > 1 else one[0] for one in texts)

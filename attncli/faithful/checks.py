@@ -254,13 +254,17 @@ def _short(text: str) -> list[str]:
 def changed_signs(source: str, output: str) -> str:
     """Return which signs an output lacks, and which its source lacks; "" if none.
 
-    A currency or a percent sign may come from a word, and an ampersand may become one.
+    A currency or a percent sign may come from a word, and an ampersand may become one. Parentheses
+    count if they are in pairs in the source alone.
     """
+    unpaired = [text.count("(") != text.count(")") for text in (source, output)]
+    pairs = "()" if unpaired == [False, True] else ""
     wanted, found = (
-        Counter(one for one in text if one in SOFT or (is_sign(one) and one != DAMAGED))
+        Counter(one for one in text if one in (*SOFT, *pairs) or (is_sign(one) and one != DAMAGED))
         for text in (source.replace(" & ", " "), output)
     )
-    new = Counter({one: count for one, count in (found - wanted).items() if is_sign(one)})
+    new = found - wanted
+    new = Counter({one: count for one, count in new.items() if is_sign(one) or one in pairs})
     lost = wanted - found
     return _told(lost, new) if lost or new else ""
 

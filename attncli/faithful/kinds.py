@@ -72,7 +72,7 @@ KINDS = (
     PartKind("message", "{n, plural, one {# file} other {# files}}",
          rf"\{{\s*\w+\s*,\s*(?:plural|select(?:ordinal)?|number|date|time|choice)\b{DEEP}\}}"),
     PartKind("braces", "${user.name}",
-         r"\{\{\{?[^{}]*\}?\}\}|\$\{[^{}]*\}|[$\#%@]?\{[^{}\s]*\}|\{ \$\w+ \}"),
+         r"\{\{\{?[^{}]*\}?\}\}|\$\{[^{}]*\}|[$\#%@]?\{[^{}\s]*\}|\{ \$\w+ \}|\{[#:@]\w+ [^{}]*\}"),
     PartKind("substitution", "|product|", r"(?<![\w|])\|\w[\w.-]*\|(?![\w|])"),
     PartKind("hidden text", "[X7X]", r"\[[A-Z]+[0-9]+[A-Z]*\]"),
     PartKind("percent sign", "%%", r"%%|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])"),
@@ -90,7 +90,7 @@ KINDS = (
          r"|(?<![A-Za-z])[BCFILSX]<[^<>\s]+>"
          r"|(?<![A-Za-z])[BCFILSX]<(?=\w[^<>]{1,200}>)"),
     PartKind("operator", "->", r"(?<!-)<?-{1,2}>|<-{1,2}(?!\w)|[!<>:=]=+>?|=>|<<|>>|<!--"
-         r"|(?<=[A-Za-z]{2})>(?!\w)"),
+         r"|(?<=[A-Za-z]{2})>(?!\w)|-{4,}"),
     PartKind("time zone", "UTC+2",
          r"(?:(?<=:\d\d )|(?<=[AaPp]M )|(?<=[ap]\.m\. ))(?![AP]M)[A-Z]{2,4}"
          r"(?:[+-]\d{1,2})?(?!\w)|(?<!\w)UTC(?:[+-]\d{1,2}(?::\d\d)?)?(?!\w)"),
@@ -108,7 +108,8 @@ KINDS = (
          r"(?<![\w:]):[a-z_]{2,}(?::(?!\w)|(?!\w|:\w))|(?<=\w)::(?!\w)"),
     PartKind("account name", "@user", r"(?<![\w@.])@[A-Za-z_][\w-]*"),
     PartKind("topic", "#topic", r"(?<![\w\#&])\#(?:[A-Za-z_]\w+|(?!\S))"),
-    PartKind("option", "--dry-run", r"(?<![\w-])--[a-z][\w-]*"),
+    PartKind("option", "--dry-run", r"(?<![\w-])--[a-z][\w-]*|(?<=[\w,] )-[A-Za-z](?![\w'’-])"),
+    PartKind("call", "sys.exit()", r"(?<![\w.])[A-Za-z_][\w.]*\(\)|\(\)"),
     PartKind("Windows path", r"C:\tmp\a", r"[A-Za-z]:\\[^\s\"'<>|]*[^\s\"'<>|.,;:!?)]"
          r"|\\\\[\w.-]+\\[^\s\"'<>|]*[\w\\]"),
     PartKind("path", "~/a/b.txt",

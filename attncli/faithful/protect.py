@@ -28,11 +28,11 @@ MARK = re.compile("[\ue000-\uf8ff]")
 # most texts have none of what these find
 QUICK = re.compile(
     r"[^\sA-Za-zÀ-ÖØ-öø-ɏ.,;:!?'\"()-]|\.{4}|--[a-z]|:[a-z_]|::|\w\.\w|[a-z]-?[A-Z]|\. \. \."
-    r"|XXX|BIC|localhost|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
+    r"|-{4}|[\w,] -[A-Za-z](?!\w)|\(\)|XXX|BIC|localhost|[yYMDdHhms]{1,4}[-/.:][yYMDdHhms]"
 )
 AMOUNTS = re.compile(  # what a model may lose: times, numbers with their signs, signs
     rf"{HALF_DAYS.pattern}|{ROMAN}|(?:[€£¥₹$]\s?)?(?:(?<![\w)])[-−])?\d+(?:[.,]\d+)*(?:\s?[%€£¥₹$])?"
-    r"|[%&€£¥₹$\[\]{}]"
+    r"|[%&€£¥₹$\[\]{}()]"
 )
 DOLLAR = re.compile(r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)")
 # of a placeholder that is numbered or named

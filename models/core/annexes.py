@@ -31,8 +31,8 @@ ANNEXES: dict[str, AnnexRow] = {
     "speech": {
         "task": {"transcribe": "attncli.transcribe:TASK"},
         "family": {
-            "listen_attend_spell": "models.networks.sound_families:ListenAttendSpell",
-            "speech_transformer": "models.networks.sound_families:SpeechTransformer",
+            "listen-attend-spell": "models.networks.sound_families:ListenAttendSpell",
+            "speech-transformer": "models.networks.sound_families:SpeechTransformer",
         },
         "source": {"audio": "models.core.audio_source:AudioSource"},
         "model": {"transcriber": "models.engines.transcripts:SpeechModel"},
@@ -102,7 +102,7 @@ def entries(table: str) -> dict[str, str]:
 
 
 # in listings, names of annexes behind another; those of the same row follow, all others are last
-BEHIND = {"listen_attend_spell": "captioner-transformer", "audio": "image", "whisper": "vit-gpt2"}
+BEHIND = {"listen-attend-spell": "captioner-transformer", "audio": "image", "whisper": "vit-gpt2"}
 
 
 def with_entries(table: str, places: dict[str, str]) -> dict[str, str]:

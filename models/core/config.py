@@ -29,6 +29,9 @@ HOP = 10  # ms from one frame of sound to the next
 NO_COPY = "none"
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
+# families of 2.0: their present names
+RENAMED = {name.replace("-", "_"): name for name in ("listen-attend-spell", "speech-transformer")}
+
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/layers.py
 
 
@@ -212,17 +215,17 @@ class AudioConfig:
         "as silence of zeros, is raised to that",
     )
     stack: int = option(
-        3, "listen_attend_spell: frames side by side in an input", least=1, at_most=64
+        3, "listen-attend-spell: frames side by side in an input", least=1, at_most=64
     )
     halvings: int = option(
-        1, "listen_attend_spell: how many of the last encoder layers read pairs", at_most=8
+        1, "listen-attend-spell: how many of the last encoder layers read pairs", at_most=8
     )
     channels: int = option(
-        32, "speech_transformer: channels of the two convolutions", least=1, at_most=MAX_SIZE
+        32, "speech-transformer: channels of the two convolutions", least=1, at_most=MAX_SIZE
     )
     padded: float = option(
         0.0,
-        "Whisper: seconds of a window, padded with zeros, that it reads; speech_transformer then "
+        "Whisper: seconds of a window, padded with zeros, that it reads; speech-transformer then "
         "has the features and convolutions of Radford et al. 2022 (0: those of Dong et al. 2018)",
         at_most=600,
     )
@@ -371,3 +374,9 @@ class ModelConfig:
     )
     image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
     audio: AudioConfig = option(AudioConfig, "features of sound, of a model that transcribes")
+
+    @staticmethod
+    def upgraded(values: Mapping[str, object]) -> Mapping[str, object]:
+        """Return settings that name the family as the table does since 2.1."""
+        family = str(values.get("family", ""))
+        return {**values, "family": RENAMED[family]} if family in RENAMED else values

@@ -57,7 +57,7 @@ class Whisper(Bart):
         given = self.settings
         config = ModelConfig(
             **self.sizes(),
-            family="speech_transformer",
+            family="speech-transformer",
             position="learned",
             embedding_scale=False,
             activation="gelu",

@@ -70,11 +70,11 @@ _RELEASED = {"attention": {"reinforce": 0.1, "entropy": 0.002}}
 
 _LISTEN: dict[str, object] = {
     **_LSTM,
-    "family": "listen_attend_spell",
+    "family": "listen-attend-spell",
     "tied": False,
     "attention": {"score": "location_aware"},
 }
-_SPEECH_TRANSFORMER = {"family": "speech_transformer", "tied": True}
+_SPEECH_TRANSFORMER = {"family": "speech-transformer", "tied": True}
 _LITTLE_SOUND = {"rate": 8000, "bands": 40}
 
 PRESETS: dict[str, Preset] = {

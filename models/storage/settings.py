@@ -79,7 +79,7 @@ def read_settings(folder: Path) -> Values:
         for section in (*SECTIONS, *(name for name in OPTIONAL if name in settings)):
             if not isinstance(settings.get(section), dict):
                 raise ValueError(f"no settings of the {section}")
-        return settings
+        return settings | {"model": ModelConfig.upgraded(settings["model"])}
 
 
 def _missing(folder: Path) -> NotFoundError:

@@ -307,5 +307,5 @@ class RunConfig:
 def read_run_config(values: Mapping[str, object]) -> RunConfig:
     """Return the settings of a run from the tables of its file."""
     model, usual = values.get("model"), RunConfig()
-    family = model.get("family") if isinstance(model, Mapping) else None
+    family = ModelConfig.upgraded(model).get("family") if isinstance(model, Mapping) else None
     return merged(usual.of_kind(str(family or usual.model.family)), values)

@@ -86,6 +86,13 @@ def test_yaml() -> None:
         assert yaml.safe_load(f"a: {segment.write((text,))}") == {"a": text}
 
 
+def test_a_text_that_was_divided_for_its_width_keeps_its_indents() -> None:
+    text = "  a line of a text that is longer than others\n      and its end in another line"
+    lines = json.loads(in_capitals("json", json.dumps({"a": text})))["a"].split("\n")
+    assert [len(one) - len(one.lstrip()) for one in lines] == [2, 6]
+    assert " ".join(map(str.strip, lines)) == " ".join(text.upper().split())
+
+
 def test_xliff_gets_the_targets_that_it_lacks() -> None:
     document = read_document(XLIFF, "xml", DocumentOptions(to="de"))
     assert [kept.kind for kept in document.kept] == ["texts that have a translation"]

@@ -34,7 +34,7 @@ MM/DD/YYYY h:mm <color=#ff0000> %.3fs %dx 2-3 H2SO4 https://a.b/c%20d?x=y
 OTHERS = ["(555) 123-4567", "B-MW 1234", "AB12 CDE", "5’11”", "{{ a | b('c') }}", "'{x}'", '"%d"']
 
 
-OTHERS += ['\\"%s\\"', "{ $userName }", "h:mm a"]
+OTHERS += ['\\"%s\\"', "{ $userName }", "h:mm a", "{#if user}", "-----"]
 
 
 PARTS = [*EXAMPLES, *EMOJI, *CODES.split(), *OTHERS]
@@ -105,6 +105,7 @@ def test_words_are_no_parts(text: str) -> None:
         ("§cWarning: §rthe water", ["§c", "§r"]),
         ("Good morning\\nmy friend", ["\\n"]),
         ("Hello $1 and $2, it is $5", []),
+        ("Use -d or --all (a) - so, f() or %s() x, -a", ["-d", "--all", "f()", "%s()", "-a"]),
         ("some 40 000 men, 2 000.5 kg, May 5 2000 or 5 20", ["40 000", "2 000.5"]),
         ("Hello $1 and $2, it is so", ["$1", "$2"]),
         ("from {a}, {b} to {c}", ["{a}", "{b}", "{c}"]),
@@ -291,6 +292,9 @@ def test_signs_and_halves_of_the_day_of_a_piece_are_compared() -> None:
         ("a dog & a cat", "ein Hund und eine Katze", ""),
         ("a dog & a cat", "ein Hund & eine Katze", ""),
         ("AT&T", "AT und T", "& is missing"),
+        ("the dog (red)", "der (rote Hund", ") is missing"),
+        ("the dog (red)", "der rote Hund", ""),
+        ("a) dog", "(a) Hund", ""),
         ("John XXIII is here", "Johannes ist hier", "XXIII is missing"),
         ("John XXIII is here", "Johannes der Dreiundzwanzigste", ""),
         ("World War II", "der Zweite Weltkrieg", ""),

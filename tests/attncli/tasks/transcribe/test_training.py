@@ -152,7 +152,7 @@ def test_another_tempo_has_other_lengths_and_the_same_bands(wavs: Path, tmp_path
 
 
 def test_growing_examples_are_as_long_in_use_as_they_become(wavs: Path, tmp_path: Path) -> None:
-    source = training_source("listen_attend_spell")
+    source = training_source("listen-attend-spell")
     slots = []
     for name, grow in (("grown", 0), ("growing", 5)):
         settings = ("data.augment.join=1-12", f"data.augment.grow={grow}", "model.audio.stack=1")
