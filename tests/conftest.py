@@ -8,9 +8,11 @@ import gc
 import io
 import os
 import random
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from attncli.caption.source import ImageTraining
@@ -26,16 +28,14 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.commands import compare
 from attncli.data.grammar import Pair, generate
-from attncli.jobs import bulk_work
 from attncli.jobs.train import train as train_model
-from attncli.render.comparison import draw_comparison
 from attncli.render.plots import curves
 from attncli.shell import app
 from attncli.training import saving
 from attncli.training.command_line import settings
 from models import load_translator
+from models.core.annexes import ANNEXES, entries
 from models.core.types import Batch
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.translator import Translator
@@ -45,7 +45,6 @@ from models.networks.losses import sequence_loss
 from models.search.batching import pad
 from models.storage.presets import model_config
 from models.text.tokenizer import END, PAD, START, Tokenizer, train
-from tests.attncli.bulk import in_process
 from tests.attncli.command_line import Attn
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import Texts, write_texts
@@ -53,6 +52,8 @@ from tests.attncli.training.small_captions import Files, write_images
 
 SEED_VARIABLE = "ATTN_TEST_SEED"
 SEED = int(os.environ.get(SEED_VARIABLE, "1"))
+OWN = Path(__file__).with_name("annex_tests.txt")
+DRAWN = "attncli.commands.compare.draw_comparison"
 PAIRS = 240
 PIECES = 1000
 EPOCHS = 16
@@ -63,8 +64,17 @@ LONG = (  # files that take more than 10 seconds
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the long files, so that the test processes end at the same time."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the long files, so that the test processes end at the same time.
+
+    Tests of an annex without a row, as `annex_tests.txt` names them, are left out.
+    """
+    own = [row.split("\t") for row in OWN.read_text("utf-8").splitlines()]
+    gone = [re.compile(pattern) for annex, pattern in own if annex not in ANNEXES]
+    left = [item for item in items if any(pattern.search(item.nodeid) for pattern in gone)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
     items.sort(key=lambda item: item.path.stem not in LONG)
     gc.freeze()  # each full collection would visit thousands of tests that stay to the end
 
@@ -103,14 +113,16 @@ def few_held_out() -> None:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write empty files instead of curves and comparisons, which take longer than small runs."""
     monkeypatch.setattr(saving, "curves", lambda path, history: path.touch())
-    monkeypatch.setattr(compare, "draw_comparison", lambda path, rows: path.touch())
+    if "models compare" in entries("command"):
+        monkeypatch.setattr(DRAWN, lambda path, rows: path.touch())
 
 
 @pytest.fixture
 def drawn(undrawn: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw the curves of a run, and comparisons."""
     monkeypatch.setattr(saving, "curves", curves)
-    monkeypatch.setattr(compare, "draw_comparison", draw_comparison)
+    if "models compare" in entries("command"):
+        monkeypatch.setattr(DRAWN, resolve_name("attncli.render.comparison:draw_comparison"))
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +144,8 @@ def no_gradients() -> Iterator[None]:
 @pytest.fixture
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `attn bulk` process its shards itself, without Ray."""
-    monkeypatch.setattr(bulk_work, "process", in_process.process)
+    process = resolve_name("tests.attncli.bulk.in_process:process")
+    monkeypatch.setattr("attncli.jobs.bulk_work.process", process)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Annexes can be torn down: without the files and the row of one, all else imports.
+"""Annexes can be torn down: without the files and the row of one, all else imports, and works.
 
 annexes.txt names each annex with a regular expression of its modules. An annex registers by its row
 in models/core/annexes.py, and no other file imports it, not even inside a function.
@@ -10,7 +10,7 @@ import ast
 import importlib
 import importlib.abc
 import os
-import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from itertools import chain
@@ -23,14 +23,22 @@ import pytest
 from models.core.annexes import ANNEXES as ROWS
 from tests.forks import in_child
 from tests.test_layers import FILES, imported, tree
+from tests.torn_down import ANNEXES, is_own, tear_down
 
-TABLE = Path(__file__).with_name("annexes.txt")
-ANNEXES = dict(line.split("\t") for line in TABLE.read_text("utf-8").splitlines())
 TABLE_OF_ROWS = "models.core.annexes"
 
 
+PART = ("base", "alignment", "test_forward.py", "../attncli/faithful", "../attncli/tasks/classify")
+IMPORT_ALL = """
+import importlib, pkgutil, attncli, models
+for package in (attncli, models):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
+"""
+
+
 def modules_of(annex: str) -> set[str]:
-    return {module for module in FILES if re.match(ANNEXES[annex], module)}
+    return {module for module in FILES if is_own(module, [annex])}
 
 
 class Blocker(importlib.abc.MetaPathFinder):
@@ -93,6 +101,22 @@ def test_all_else_imports_without_an_annex(annex: str, tmp_path: Path) -> None:
 
 def test_the_core_imports_without_any_annex(tmp_path: Path) -> None:
     assert failures({*chain(*map(modules_of, ANNEXES))}, [*ANNEXES], tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("annexes", [*([name] for name in ANNEXES), [*ANNEXES]], ids=", ".join)
+def test_a_copy_without_annexes_imports_and_works(annexes: list[str], tmp_path: Path) -> None:
+    tear_down(tmp_path, annexes)
+    part = [str(Path("tests/models", path)) for path in PART]
+    for line in (["-c", IMPORT_ALL], ["-m", "pytest", "-q", "-x", "-n0", *part]):
+        done = subprocess.run(
+            [sys.executable, *line],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
 def test_a_row_names_a_part_that_is_there() -> None:

@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any, TypeGuard, TypeVar
 
 from models.core.errors import ConfigurationError, unknown_name
+from models.core.registry import TABLES, package_hint
 from models.core.registry import is_name as is_registered
 from models.core.registry import names as registered_names
-from models.core.registry import package_hint
 
 C = TypeVar("C")
 V = TypeVar("V")
@@ -45,7 +45,10 @@ class Limits:
         """Return True if a text is one of the choices, or any text is accepted."""
         if text in self.choices:
             return True  # first, because names of installed packages are slow to find
-        return is_registered(self.registry, text) if self.registry else not self.choices
+        if not self.registry:
+            return not self.choices
+        # a table is empty without its annex, whose settings then have no effect
+        return not TABLES[self.registry] or is_registered(self.registry, text)
 
     @property
     def range(self) -> str:

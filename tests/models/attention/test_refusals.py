@@ -17,6 +17,7 @@ from models.attention.multihead import attention
 from models.core.config import (
     AttentionConfig,
     AttentionLossConfig,
+    AudioConfig,
     ImageConfig,
     ModelConfig,
     SelfAttentionConfig,
@@ -29,7 +30,7 @@ from models.networks.bundle import build
 from models.networks.losses import AttentionLoss
 from models.storage.presets import PRESETS, model_config
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, hard_model, refused
-from tests.models.small import VOCABULARY, small_config
+from tests.models.small import FEATURES, VOCABULARY, small_config
 
 PARTS: dict[str, Sequence[Any]] = {
     **{kind: names(kind) for kind in ("score", "window", "normalise", "read")},
@@ -37,7 +38,7 @@ PARTS: dict[str, Sequence[Any]] = {
 }
 LABELS = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, labels=3)
 SOFT, SPEECH = "show-attend-tell-soft-nano", "listen-attend-spell-nano"
-HALVED = dataclasses.replace(small_config(SPEECH).audio, halvings=3)
+HALVED = AudioConfig(rate=8000, bands=FEATURES, channels=4, halvings=3)
 ONE_TEXT = "multi-source or multi-source-transformer"
 
 
@@ -83,7 +84,7 @@ BUILDS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [  # preset, setting
     (SOFT, {"readout": 8}, ("readout = 8", "embeddings of 16")),
     (SOFT, {"image": dataclasses.replace(LABELS, grid="stem")}, ("labels",)),
     (SOFT, {"image": dataclasses.replace(LABELS, encoder="small-cnn")}, ("labels",)),
-    (SPEECH, {"audio": HALVED}, ("halvings=3 of 2",)),
+    *([(SPEECH, {"audio": HALVED}, ("halvings=3 of 2",))] if SPEECH in PRESETS else []),
     *(
         (name, {"inputs": ("source", "draft")}, ("which reads one", ONE_TEXT))
         for name in (TRANSFORMER, FAMILIES[0], SOFT)
