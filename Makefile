@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WORKERS := -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := install
-.PHONY: help install demo test test-all core check wheel format torture bench clean
+.PHONY: help install demo test test-all core coverage check wheel format torture bench clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -62,6 +62,9 @@ core: $(READY)  ## Run the tests of the core in a copy without the annexes
 	rm -rf build/core
 	$(RUN)/python -m tests.torn_down build/core
 	cd build/core && PYTHONPATH=$(CURDIR)/build/core $(CURDIR)/$(RUN)/python -m pytest $(WORKERS)
+
+coverage: $(READY)  ## Run the tests in twice the time, and print which lines they reach
+	$(RUN)/python -m pytest $(WORKERS) --cov=attncli --cov=models --cov-report=term $(TESTS)
 
 torture: $(READY)  ## Attack the program for some minutes: kills, full disks, hostile input
 	$(RUN)/python -m tests.torture

@@ -103,9 +103,8 @@ class LineLanguages:
         ranked = judged([texts[n].text for n in found], [*found.values()])
         best = {n: next(iter(shares)) for n, shares in zip(found, ranked, strict=True)}
         languages = [best.get(n, "") for n in range(len(chunk))]
-        if (
-            sum(len(text.text.split()) for text in texts) <= MAX_UNCLEAR_WORDS
-        ):  # a guess; copying does no harm
+        # of so few words, a language is a guess; to copy them does no harm
+        if sum(len(text.text.split()) for text in texts) <= MAX_UNCLEAR_WORDS:
             languages = [one if one == self.to else "" for one in languages]
             self.guessed = self.to in languages
         self.lines += len(chunk)

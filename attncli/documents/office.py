@@ -125,12 +125,8 @@ def _run_parts(run: Node, usual: str) -> Iterator[InlinePart]:
         if child.tag in BREAKS:
             name = TAB if child.tag.endswith("tab") else "br"
             yield InlinePart("break", element=(child,), name=name)
-        elif child.tag == HYPHEN:
-            yield InlinePart("text", "-")
         else:
-            for part in _texts(child.text, f"({SPACES})"):
-                spaces = part.kind == "break" and (_text_element(child, TEXT, part.element),)
-                yield part._replace(element=spaces) if spaces else part
+            yield from _texts("-" if child.tag == HYPHEN else child.text, f"({SPACES})")
     if tagged:
         yield CLOSE
 
@@ -152,8 +148,8 @@ def _rebuild_word(paragraph: Node, parts: Iterable[InlinePart]) -> None:
             ends.append(end)
         elif kind in ("text", "break"):
             run = parent if parent.tag == RUN else _append_like(usual, parent)
-            if kind == "text":
-                run.append(_text_element(parent, TEXT, text))
+            if kind == "text" or isinstance(element, str):
+                run.append(_text_element(parent, TEXT, text or element))
             else:
                 run.append(copy.deepcopy(element[0]))
         else:  # not inside a run

@@ -231,8 +231,8 @@ def lost_half_days(source: str, output: str) -> list[str]:
 
 def lost_numerals(source: str, output: str, language: str) -> list[str]:
     """Return the Roman numerals that an output has neither as such nor in digits or in words."""
-    found = {value for _, value in roman_numerals(output)}.union(map(int, _short(output)))
-    lost = [(one, value) for one, value in roman_numerals(source) if value not in found]
+    found = {*digits_of(output), *(str(value) for _, value in roman_numerals(output))}
+    lost = [(one, value) for one, value in roman_numerals(source) if str(value) not in found]
     words = numbers_in_words(output, language, ()) if lost else None
     return [one for one, value in lost if words is not None and value not in words]
 
@@ -243,12 +243,8 @@ def new_words(source: str, output: str, languages: Languages) -> list[str]:
     known = numbers_in_words(source, languages[0], ()) if new else None
     if known is None:
         return []
-    known |= {value for _, value in roman_numerals(source)} | set(map(int, _short(source)))
-    return [str(number) for number in sorted(new - known)]
-
-
-def _short(text: str) -> list[str]:
-    return [number for number in digits_of(text) if len(number) < 3]
+    forms = {*digits_of(source), *(str(value) for _, value in roman_numerals(source))}
+    return [one for one in map(str, sorted(new - known)) if one not in forms]
 
 
 def changed_signs(source: str, output: str) -> str:

@@ -13,6 +13,7 @@ from attncli.data.streams import check_output
 from attncli.options.line_streams import Output, check_shown, write_files
 from attncli.options.settings import SetOption
 from attncli.options.shared import Device, OneModel, Prefix, Show, Threads, look_option
+from attncli.task.equal_outputs import EqualOutputs
 from attncli.terminal import console
 from attncli.transcribe.options import TranscribeOptions
 from models.core.errors import ModelError
@@ -107,13 +108,19 @@ def transcribe(
     if not names:
         groups = listed_images(sys.stdin.buffer)
 
+    equal = EqualOutputs()
+
     def take(results: list[TranscribedFile]) -> list[str]:
         """Draw the recordings, and report remarks on them, which are no faults."""
         for result in results:
             draw(result)
+            equal.count((result.name, result.channel), runner.text(result) or "")
             if result.remark:
                 console.warn(result.remark)
         return []
 
     weights = show or picture is not None
-    raise typer.Exit(not write_files(runner, groups, output, weights=weights, show=show, take=take))
+    done = write_files(runner, groups, output, weights=weights, show=show, take=take)
+    if note := equal.note("recordings", "transcript"):
+        console.warn(note)
+    raise typer.Exit(not done)

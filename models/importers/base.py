@@ -184,6 +184,7 @@ def rows_of(matrix: Tensor, vocabulary: Vocabulary) -> Tensor:
             "files of one model",
         )
     found = matrix[places.clamp_min(0)]
+    # -1 marks a token that the published model lacks
     found[places < 0] = 0
     return found
 
@@ -275,6 +276,7 @@ def planned(importer: Importer) -> tuple[Imported, VocabularySizes, dict[str, tu
         wanted = stored_tensors(build(found.model, sizes))
     numbers, folder = sum(tensor.numel() for tensor in wanted.values()), importer.folder
     files = filter(Path.is_file, (*folder.glob("*"), *folder.glob("model/*")))
+    # refused before memory is taken for weights that are not there
     if numbers > sum(path.stat().st_size for path in files) + SPARE:
         raise DamagedError(
             f"{folder / NAME} describes {numbers:,} weights, more than its files have",

@@ -113,6 +113,7 @@ class VitCaptioner(Importer):
             beam=beam if beam > 1 else 3,
             length_penalty=max(0.0, float(alpha or 1)),
             length_penalty_form="power",
+            # their limit, 20 by default, counts the start mark too
             max_caption=min(max(2, (longest or 20) - 1), MAX_SLOTS),
         )
 

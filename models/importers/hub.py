@@ -88,6 +88,7 @@ def _fetched(hub: Any, name: str, revision: str, found: Any) -> Path:
         path = Path(hub.hf_hub_download(name, file, **options))
         expected = getattr(files[file].lfs, "sha256", None)
         if expected and file_digest(path) != expected:
+            # the cache's blob too, or the next fetch finds the damaged file again
             path.resolve().unlink()
             path.unlink(missing_ok=True)
             raise DamagedError(

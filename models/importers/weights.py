@@ -227,6 +227,7 @@ def write_tensors(
         header[name] = {"dtype": DTYPES[dtype], "shape": shape, "data_offsets": [place, end]}
         place = end
     text = json.dumps(header).encode()
+    # the weights begin at a multiple of 8 bytes, as in files that the library writes
     text += b" " * (-len(text) % 8)
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)

@@ -60,11 +60,14 @@ def _learned(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig
             model_writer=model,
             model_type=kind,
             vocab_size=size,
+            # a small text may have fewer tokens than the size
             hard_vocab_limit=False,
             character_coverage=COVERAGE,
             byte_fallback=True,
+            # the library's rules would change signs such as ², which an output must write
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
+            # by default, the library leaves out lines of more than 4,192 bytes in silence
             max_sentence_length=2**20,
             pad_id=PAD,
             unk_id=UNKNOWN,

@@ -57,6 +57,14 @@ def test_a_bad_file_costs_one_line_and_the_others_go_on(
     assert "loud.wav has samples of" in faults[3] and "its header promises" in faults[4]
 
 
+def test_equal_texts_of_different_recordings_are_reported(
+    speech_model: Path, wavs: Path, tmp_path: Path, attn: Attn
+) -> None:
+    for number in range(10):
+        (tmp_path / f"{number}.wav").write_bytes((wavs / "dev0.wav").read_bytes())
+    assert "10 of 10 recordings have the same transcript" in attn(*TASK, speech_model, tmp_path).err
+
+
 def test_formats_have_the_words_with_their_times(
     speech_model: Path, wavs: Path, attn: Attn
 ) -> None:
