@@ -28,7 +28,13 @@ from tests.torn_down import ANNEXES, is_own, tear_down
 TABLE_OF_ROWS = "models.core.annexes"
 
 
-PART = ("base", "alignment", "test_forward.py", "../attncli/faithful", "../attncli/tasks/classify")
+PART = (
+    "models/base",
+    "models/alignment",
+    "models/test_forward.py",
+    "attncli/faithful",
+    "attncli/tasks/classify",
+)
 IMPORT_ALL = """
 import importlib, pkgutil, attncli, models
 for package in (attncli, models):
@@ -107,7 +113,7 @@ def test_the_core_imports_without_any_annex(tmp_path: Path) -> None:
 @pytest.mark.parametrize("annexes", [*([name] for name in ANNEXES), [*ANNEXES]], ids=", ".join)
 def test_a_copy_without_annexes_imports_and_works(annexes: list[str], tmp_path: Path) -> None:
     tear_down(tmp_path, annexes)
-    part = [str(Path("tests/models", path)) for path in PART]
+    part = [f"tests/{path}" for path in PART]
     for line in (["-c", IMPORT_ALL], ["-m", "pytest", "-q", "-x", "-n0", *part]):
         done = subprocess.run(
             [sys.executable, *line],

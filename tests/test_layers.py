@@ -31,7 +31,6 @@ ROOMS = [  # each may import those above it in this list
     "attncli.terminal",
     "attncli.faithful",
     "attncli.data",
-    "attncli.documents",
     "attncli.scoring",
     "attncli.render",
     "attncli.training",
@@ -41,6 +40,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.jobs",
     "attncli.tasks",  # the folder of each task
     "attncli.interface",
+    "attncli.documents",
     "attncli.serve",
     "attncli.commands",
     "attncli.processes",

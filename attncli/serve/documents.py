@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from attncli.data.streams import TEXT
+from attncli.documents import translation as jobs
 from attncli.documents.document import Document, DocumentOptions, read_document
 from attncli.documents.formats import (
     PACKED,
@@ -38,7 +39,6 @@ from attncli.serve.requests import Parameters, RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.serve.translate import doubts
 from attncli.task.runner import JsonObject
-from attncli.translate import documents as jobs
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
 

@@ -184,7 +184,8 @@ def translate(
     named = None if by_line else input  # these are read line by line
     choice = None
     special = {"--column": column, "--field": field, "input.keep": options.input.keep}
-    if documents := _documents({**special, "--into": into}):
+    files = input or output or options.input.format
+    if documents := _documents({**special, "--into": into}, named=bool(files)):
         choice = documents.document_choice(
             options.input, named, columns=column, fields=field, into=into, to=to, source=source
         )
@@ -247,11 +248,14 @@ def _refuse_given(options: Mapping[str, bool], why: str) -> None:
             raise typer.BadParameter(why, param_hint=f"'--{name}'")
 
 
-def _documents(given: Mapping[str, object]) -> Any:
-    """Return the part that translates documents; None without it. given: options for it alone."""
-    asked = next((name for name, value in given.items() if value), "")
-    part = find_part("document", "translation")
-    return need_part("document", "translation", asked) if asked else part
+def _documents(given: Mapping[str, object], *, named: bool) -> Any:
+    """Return the part that translates documents; None without it, or where only lines can be.
+
+    given: options for documents alone. named: True if a file or a format is named.
+    """
+    if asked := next((name for name, value in given.items() if value), ""):
+        return need_part("document", "translation", asked)
+    return find_part("document", "translation") if named else None
 
 
 def _write_lines(

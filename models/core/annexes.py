@@ -19,9 +19,9 @@ ANNEXES: dict[str, AnnexRow] = {
         "document": {
             "formats": "attncli.documents.formats",
             "names": "attncli.documents.formats:NAMES",
-            "translation": "attncli.translate.documents",
+            "translation": "attncli.documents.translation",
         },
-        "tags": {"reader": "attncli.faithful.parse", "writer": "attncli.faithful.place"},
+        "tags": {"reader": "attncli.documents.tags", "writer": "attncli.documents.place"},
         "endpoint": {
             "POST /translate_file": "attncli.serve.documents:translate_file",
             "GET /download_file/{token}/{name}": "attncli.serve.documents:download_file",

@@ -32,7 +32,7 @@ from models.text.tokenizer import LABELS
 REQUIRED = (CONFIG, WEIGHTS)
 FILES = (
     *(CONFIG, CARD, "tokenizer.model", "tokenizer.json", "source.model", "target.model", LABELS),
-    *(STATISTICAL, LEXICON, REPLAY, WEIGHTS, SUMS),
+    *(STATISTICAL, LEXICON, "lexicon-licence.txt", REPLAY, WEIGHTS, SUMS),
 )
 MAX_BYTES = {WEIGHTS: 1 << 33}  # of one file
 MAX_FILES, MAX_RATIO = 10_000, 20  # files of an archive, and their size in archives

@@ -80,14 +80,19 @@ def _learned(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig
     except RuntimeError as error:
         if is_exhausted(error):
             raise
-        if "sentences_.empty()" in str(error):
-            raise InputError("training text without words", "text on both sides") from None
-        reason = str(error).splitlines()[-1].rpartition("] ")[2].strip()  # without its place in C++
-        reason = f" ({reason})" if reason else ""
-        hint = "set tokenizer.size, or 0 to have it chosen from the data"
-        if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
-            found = f"{size} tokens for a text with more characters"
-            raise TooManyCharactersError(found, f"at least {least[1]} tokens", hint) from None
-        found = f"SentencePiece could not train {size} tokens{reason}"
-        raise InputError(found, "more text, or another size", hint) from None
+        raise _explained(str(error), size) from None
     return model.getvalue()
+
+
+def _explained(error: str, size: int) -> InputError:
+    """Return the error of the library in words of this program."""
+    if "sentences_.empty()" in error:
+        return InputError("training text without words", "text on both sides")
+    reason = error.splitlines()[-1].rpartition("] ")[2].strip()  # without its place in C++
+    reason = f" ({reason})" if reason else ""
+    hint = "set tokenizer.size, or 0 to have it chosen from the data"
+    if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
+        found = f"{size} tokens for a text with more characters"
+        return TooManyCharactersError(found, f"at least {least[1]} tokens", hint)
+    found = f"SentencePiece could not train {size} tokens{reason}"
+    return InputError(found, "more text, or another size", hint)

@@ -18,9 +18,9 @@ from PIL import Image
 from attncli.data.lines import open_text
 from attncli.data.named_files import named_images, open_images
 from attncli.data.tables import read_content
+from attncli.documents.place import project_tags
+from attncli.documents.tags import parse
 from attncli.faithful.divide import PlanOptions, split
-from attncli.faithful.parse import parse
-from attncli.faithful.place import project_tags
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line
 from models.core.errors import ModelError

@@ -16,6 +16,7 @@ from itertools import pairwise
 import pytest
 
 from attncli.data.alignments import parse_pharaoh
+from attncli.documents import translation as jobs
 from attncli.documents.completion import completed
 from attncli.documents.document import (
     DocumentOptions,
@@ -25,12 +26,11 @@ from attncli.documents.document import (
 )
 from attncli.documents.formats import FORMATS
 from attncli.documents.inline import read_lines
+from attncli.documents.tags import parse
+from attncli.documents.translation import KEYED
 from attncli.faithful.checks import check
 from attncli.faithful.divide import halves, sentences, split
-from attncli.faithful.parse import parse
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.translate import documents as jobs
-from attncli.translate.documents import KEYED
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
 from models.search.repeats import repetition

@@ -12,6 +12,7 @@ import pytest
 
 from attncli.data.lines import CHUNK_LINES
 from attncli.documents import messages
+from attncli.documents import translation as documents
 from attncli.documents.document import (
     Document,
     DocumentOptions,
@@ -22,7 +23,6 @@ from attncli.documents.document import (
 from attncli.documents.formats import FORMATS
 from attncli.documents.inline import TAGS, read_lines, with_lines, with_words
 from attncli.faithful.result import TranslatedLine
-from attncli.translate import documents
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from models.core.types import Hypothesis, Translation

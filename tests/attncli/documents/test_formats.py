@@ -13,7 +13,7 @@ from attncli.documents.document import (
     read_document,
     reassemble,
 )
-from attncli.translate.documents import decoded, opened, written
+from attncli.documents.translation import decoded, opened, written
 from models.core.errors import InputError, ModelError
 from tests.attncli.documents.test_documents import Capitals, outcomes
 

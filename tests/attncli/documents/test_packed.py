@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from attncli.documents import packed
+from attncli.documents import translation as documents
 from attncli.documents.document import Document, DocumentOptions, read_document
 from attncli.documents.formats import PACKED
-from attncli.translate import documents
 from models.core.errors import ModelError
 from tests.attncli.documents.test_documents import Capitals, outcomes
 

@@ -14,8 +14,8 @@ from attncli.documents.document import (
     reassemble,
 )
 from attncli.documents.formats import check_lines
+from attncli.documents.translation import lines_of
 from attncli.faithful.protect import protect
-from attncli.translate.documents import lines_of
 from models.core.errors import ModelError
 from tests.attncli.documents.test_formats import in_capitals
 

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from attncli.faithful.parse import count, parse, scan
-from attncli.faithful.place import project_tags
+from attncli.documents.place import project_tags
+from attncli.documents.tags import count, parse, scan
 from attncli.faithful.protect import FIRST, MARK, Part, restore
 from attncli.faithful.spans import TokenWeights, word_weights, words
 from tests.attncli.faithful.small import line, looks, tree

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from attncli.documents import translation as documents
 from attncli.documents.document import DocumentOptions
 from attncli.faithful.checks import Check
 from attncli.faithful.result import TranslatedLine
 from attncli.shell.app import run
-from attncli.translate import documents
 from attncli.translate import engine as engines
 from models.core.types import EMPTY, Translation
 from tests.upper_model import opened

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from attncli.faithful.parse import count
+from attncli.documents.tags import count
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.shell.app import run
 from attncli.translate.alignment import AlignTranslations, token_weights

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from attncli.faithful.parse import count
+from attncli.documents.tags import count
 from attncli.faithful.pieces import Segment, TaggedLine
 from attncli.faithful.spans import WeightIndex, WordWeights, words
 from models.core.types import Span
