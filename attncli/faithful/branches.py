@@ -27,7 +27,7 @@ def branches(text: str) -> list[str]:
     Source: Unicode Technical Standard 35, part 9 (MessageFormat).
     """
     found = _divided(text) if "{" in text and HEAD.search(text) else []
-    return found if len(found) // 2 - 1 <= MOST else []
+    return found if sum(map(bool, found[::2])) <= MOST else []
 
 
 def _divided(text: str, level: int = 0) -> list[str]:

@@ -31,6 +31,7 @@ CLOCK = re.compile(r"(?<!\d)(\d{1,2})\s?(?:[:.h]|h(?:eures?)?\s)\s?([0-5]\d)(?!\
 QUOTES = re.compile('["„“”«»]')
 BETWEEN_MARKS = re.compile("[\ue000-\uf8ff][^\ue000-\uf8ff]+(?=([\ue000-\uf8ff]))")
 CLOSERS = ("](", "]]", ">", "</", "[/", "\\fR", "\\fP")  # parts that end a text
+EQUAL = ("**", "''", "'''")  # parts that begin a text, and end it
 DAMAGED = "\ufffd"  # a character that could not be decoded
 SAMPLE, UNFAITHFUL = 2000, 0.1  # pairs of a training that are checked; share that may fail
 NAMES = {
@@ -270,8 +271,10 @@ def _emptied(source: str, output: str, parts: Sequence[Part]) -> str:
     for found in BETWEEN_MARKS.finditer(source):
         pair = found[0] + found[1]
         end = parts[ord(pair[-1]) - FIRST].raw if ord(pair[-1]) - FIRST < len(parts) else ""
-        empty = re.search(rf"{pair[0]}\W*{pair[-1]}", output)
-        if end.startswith(CLOSERS) and has_word(pair[1:-1]) and empty:
+        empty = re.search(rf"[{pair[0]}{pair[-1]}]\W*[{pair[0]}{pair[-1]}]", output)
+        before = [one.raw for one in parts[: ord(pair[0]) - FIRST + 1]]  # a pair is of equal marks
+        closes = end.startswith(CLOSERS) or (end in EQUAL and before.count(end) % 2)
+        if closes and has_word(pair[1:-1]) and empty:
             return end
     return ""
 

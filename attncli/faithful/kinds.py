@@ -52,7 +52,8 @@ KINDS = (
          r"\[\[(?:[^\[\]|\n]{1,200}\||[^\[\]|\n]{1,200}\]\])|\]\]"),
     PartKind("Markdown link", "](a.html)",
          rf"!?\[(?=[^\[\]\n]{{1,200}}\]{LINKED})|(?<=[^\[\]])\]{LINKED}"),
-    PartKind("Markdown bold", "**", r"(?<![\w*])\*\*(?=\w)|(?<=[\w.,:!?])\*\*(?![\w*])"),
+    PartKind("Markdown bold", "**", r"(?<![\w*])\*\*(?=\w)|(?<=[\w.,:!?])\*\*(?![\w*])"
+         r"|(?<![\w'])'{2,3}(?=\w)|(?<=[A-Za-z.,:!?])'{2,3}(?![\w'])"),  # of wikis
     PartKind("date pattern", "yyyy-MM-dd HH:mm",
          rf"(?<![\w/.-]){FIELD}(?:[-/.:,]\s?{FIELD})+(?:[ T]{FIELD}(?::{FIELD})+)?(?: a\b)?"
          r"(?:(?:(?<=\.M)|(?<=\.MM))\.)?(?!\w)"),
@@ -72,7 +73,8 @@ KINDS = (
     PartKind("message", "{n, plural, one {# file} other {# files}}",
          rf"\{{\s*\w+\s*,\s*(?:plural|select(?:ordinal)?|number|date|time|choice)\b{DEEP}\}}"),
     PartKind("braces", "${user.name}",
-         r"\{\{\{?[^{}]*\}?\}\}|\$\{[^{}]*\}|[$\#%@]?\{[^{}\s]*\}|\{ \$\w+ \}|\{[#:@]\w+ [^{}]*\}"),
+         r"\{\{\{?[^{}]*(?:\{\{[^{}]*\}\}[^{}]*)*\}?\}\}|\$\{[^{}]*\}|[$\#%@]?\{[^{}\s]*\}"
+         r"|\{ \$\w+ \}|\{[#:@]\w+ [^{}]*\}"),
     PartKind("substitution", "|product|", r"(?<![\w|])\|\w[\w.-]*\|(?![\w|])"),
     PartKind("hidden text", "[X7X]", r"\[[A-Z]+[0-9]+[A-Z]*\]"),
     PartKind("percent sign", "%%", r"%%|(?<![\w%])%[A-Za-z_]\w*%(?![\w%])"),

@@ -14,7 +14,6 @@ from unicodedata import combining, normalize
 COUNTED = range(101)  # numbers that are always looked for, so that 20 is not found in 25
 CLEAR = frozenset(range(11, 100)) - {12, 15, 30, 45}  # neither idioms, dozens nor parts of an hour
 LARGEST = 10_000_000  # a larger number is hardly in words
-VOWELS = "aeiouy"
 ENDING = r"[^\W\d_b-dfghj-lpqv-z]{0,2}"  # of an inflected word; none has one of these consonants
 
 
@@ -26,30 +25,24 @@ def numbers_in_words(text: str, language: str, wanted: Iterable[int]) -> set[int
     numbers = frozenset(number for number in wanted if number <= LARGEST)
     if not (found := _finder(language, numbers)):
         return None
-    pattern, values = found
+    pattern, values, _ = found
     return {values[match[1]] for match in pattern.finditer(_plain(text))}
 
 
 def clear_numbers(text: str, language: str) -> set[int]:
     """Return the numbers of CLEAR that a text has in words."""
-    starts = _starts(language)
+    starts = found[2] if (found := _finder(language, frozenset())) else ()
     if not any(word[:4] in starts for word in _plain(text).split()):
         return set()
     return (numbers_in_words(text, language, ()) or set()) & CLEAR
 
 
 @lru_cache(maxsize=64)
-def _starts(language: str) -> frozenset[str]:
-    """Return the first letters of the words of numbers of CLEAR, which few lines have."""
-    found = _finder(language, frozenset())
-    forms = found[1].items() if found else ()
-    return frozenset(form[:4].split(" ")[0] for form, number in forms if number in CLEAR)
-
-
-@lru_cache(maxsize=64)
-def _finder(language: str, wanted: frozenset[int]) -> tuple[re.Pattern[str], dict[str, int]] | None:
-    """Return a pattern of the words of some numbers, and the number of each."""
-    # imported here because hardly any line loses a number
+def _finder(
+    language: str, wanted: frozenset[int]
+) -> tuple[re.Pattern[str], dict[str, int], set[str]] | None:
+    """Return a pattern of the words of some numbers, the number of each, beginnings of CLEAR."""
+    # imported here because it takes 20 ms, which lines of unknown language do not need
     from num2words import CONVERTER_CLASSES
 
     if not (converter := CONVERTER_CLASSES.get(language)):
@@ -65,13 +58,13 @@ def _finder(language: str, wanted: frozenset[int]) -> tuple[re.Pattern[str], dic
     values[one] = 1
     forms = sorted(filter(None, values), key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, forms))}){ENDING}(?!\w)")
-    return pattern, values
+    return pattern, values, {form.split()[0][:4] for form, n in values.items() if n in CLEAR}
 
 
 def _ordinals(converter: object, number: int) -> list[str]:
     """Return the ordinal without a vowel at its end, which is that of an inflection."""
     try:
-        return [converter.to_ordinal(number).rstrip(VOWELS)]  # type: ignore[attr-defined]
+        return [converter.to_ordinal(number).rstrip("aeiouy")]  # type: ignore[attr-defined]
     except (NotImplementedError, TypeError, IndexError, KeyError):
         return []
 

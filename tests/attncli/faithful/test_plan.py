@@ -307,3 +307,8 @@ def test_signs_are_as_many_as_in_the_source_and_in_pairs(
 )
 def test_a_plural_of_mediawiki_has_branches(text: str, expected: list[str]) -> None:
     assert branches(text)[1:-1] == expected
+
+
+def test_three_messages_of_a_text_have_the_branches_of_all_their_forms() -> None:
+    texts = [*filter(None, branches("{{PLURAL:$1|a|b}} so " * 3)[::2])]
+    assert len(texts) == len({*texts}) == 8

@@ -105,6 +105,8 @@ def test_words_are_no_parts(text: str) -> None:
         ("§cWarning: §rthe water", ["§c", "§r"]),
         ("Good morning\\nmy friend", ["\\n"]),
         ("Hello $1 and $2, it is $5", []),
+        ("'''Look.''' See the ''log'' of 5'' or dogs' 'a' so", ["'''"] * 2 + ["''"] * 2),
+        ("in [{{x:{{#y}}/d|e={{z}}}} the log]", ["{{x:{{#y}}/d|e={{z}}}}"]),
         ("Use -d or --all (a) - so, f() or %s() x, -a", ["-d", "--all", "f()", "%s()", "-a"]),
         ("some 40 000 men, 2 000.5 kg, May 5 2000 or 5 20", ["40 000", "2 000.5"]),
         ("Hello $1 and $2, it is so", ["$1", "$2"]),
@@ -357,6 +359,13 @@ def test_a_link_without_text_fails_the_check() -> None:
     text, parts = protect("a <color=red>red</color> door")
     [found] = check_marked(text, "eine \ue000\ue001 rote Tür", parts)
     assert found.found == "</color> has no text"
+    text, parts = protect("**a** b **c** d")
+    for output, names in (
+        ("\ue000x\ue001 \ue002y\ue003 z", []),
+        ("x \ue000\ue001 \ue002y\ue003 z", ["** has no text"]),
+        ("\ue000x\ue001 y \ue003 \ue002 z", ["** has no text"]),
+    ):
+        assert [one.found for one in check_marked(text, output, parts)] == names
     [found] = check_marked(text, text + "\ue00d", parts)
     assert found.found == "a part is repeated"
 

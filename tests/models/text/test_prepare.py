@@ -94,11 +94,12 @@ def test_accents_are_composed_unless_the_model_knows_marks() -> None:
     assert composed("M\u00e4dchen", len) == "M\u00e4dchen"
 
 
-@pytest.mark.parametrize("before", ["", " ", "👍🏽 ", "❤️", "▪ ", "## ", " - ", "> * "])
+@pytest.mark.parametrize("before", ["", " ", "👍🏽 ", "❤️", "▪ ", "## ", " - ", "> * ", ":: "])
 @pytest.mark.parametrize("after", ["", "  ", " 😀😀 ", "👩‍🚀"])
 def test_outer_symbols_are_emoji_and_spaces_before_and_after(before: str, after: str) -> None:
     for inner in ("I ❤️ you!", "`a`", "5 €", "#1", "-5", "*a* - b"):
         assert outer_symbols(before + inner + after) == (before, after)
+    assert outer_symbols("**Common reasons") == ("**", "")
 
 
 @pytest.mark.parametrize(
