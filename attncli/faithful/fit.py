@@ -109,7 +109,7 @@ def _without_echo(before: str, after: str, before_source: str, source: str) -> s
 
 def with_signs(output: str, source: str) -> str:
     """Return an output with the runs of signs, and the end of a quotation, of its source."""
-    return _with_end(_with_runs(output, source), source)
+    return _with_end(_with_runs(output.lstrip(), source), source)
 
 
 def _with_end(output: str, source: str) -> str:

@@ -277,7 +277,7 @@ def test_a_model_that_copies_gives_the_line_whatever_it_is() -> None:
         ("Really???", "Wirklich??", "Wirklich???"),
         ("What?!", "Was!!", "Was?!"),
         ("Help!! Come!", "Hilfe!", "Hilfe!"),  # another number of runs
-        ("No!", "Nein!", "Nein!"),
+        ("No!", " Nein!", "Nein!"),
         ("Why? Go!", "¿Por qué? ¡Ve!", "¿Por qué? ¡Ve!"),
         ('(He said "no".)', '(Er sagte "nein".', '(Er sagte "nein".)'),
         ('Type "exit".', "Tapez « exit.", "Tapez « exit »."),
