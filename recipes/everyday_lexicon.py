@@ -32,6 +32,7 @@ from pathlib import Path
 import everyday_frames
 from babel.dates import get_day_names, get_month_names
 from everyday_data import CODES, LANGUAGES, rows
+from num2words import num2words
 
 from attncli.translate.lexicon import ENDING, STEM, with_rare_words
 from models.alignment.hmm import JointHmm, turned
@@ -56,6 +57,9 @@ ITERATIONS = 3  # of Model 1
 ALIGNED, BACK = 0.2, 0.05  # probabilities, ahead and back, of a candidate that no dictionary has
 LEAST_COUNT = 3  # of its form
 RARE = 7  # from which on a word is left to the weights, mostly
+EXCEPTIONS = {"de-en": 9}  # forms of compounds are rarer than what they name
+READ = 2  # candidates at use; the model learns with CANDIDATES
+CARDINALS = (*range(21), *range(30, 100, 10))  # whose one-word forms have one candidate
 MARKED = {  # corpora, and how many of their pairs are looked at
     **{"packages": 45_000, "written": 20_000, "phrases": 20_000, "sentences": 40_000},
     **{"longer": 20_000, "frames": 10_000, "templates": 5_000},
@@ -80,8 +84,11 @@ def main() -> None:
     odds = dict[str, Odds]()
     for language in CODES.values():
         odds |= aligned(options.work, language, table, counts)
-    lines = [*ranked(table, counts, odds, with_forms(table))]
-    packed = pack(lines, RARE)
+    lemmas = with_forms(table)
+    add_numbers(table)
+    lines = [*ranked(table, counts, odds, lemmas)]
+    read = ((way, one._replace(candidates=one.candidates[:READ])) for way, one in lines)
+    packed = pack(read, RARE, EXCEPTIONS)
     (options.work / "lexicon.bin").write_bytes(packed)
     print(f"lexicon.bin: {len(packed):,} bytes", Counter(direction for direction, _ in lines))
     lexicon = Lexicon(added=lines)  # in memory, because every word of the corpora is looked up
@@ -382,6 +389,15 @@ def closed_classes() -> Iterator[tuple[str, str, tuple[str, ...]]]:
                     yield f"en-{language}", short, (other,)
                 if abbreviated.lower() != other.lower() and len(abbreviated) > 2:
                     yield f"{language}-en", abbreviated, (wide,)
+
+
+def add_numbers(table: Table) -> None:
+    """Give the words of numbers their only candidate."""
+    for number in CARDINALS:
+        english, *others = (num2words(number, lang=language) for language in LANGUAGES)
+        for language, other in zip(LANGUAGES[1:], others, strict=True):
+            table[f"en-{language}"][english] = {other: 0}
+            table[f"{language}-en"][other] = {english: 0}
 
 
 def names_of(kind: str, language: str) -> list[tuple[str, str]]:

@@ -149,7 +149,7 @@ def with_rare_words(
     words, chosen = small(target), list[FoundForm]()
     for one in lexicon.found(source, direction, COMMON):
         fitting = tuple(each for each in one.candidates if stands_in(each, words))
-        is_rare = one.rarity < lexicon.most
+        is_rare = one.rarity < lexicon.most_of(direction)
         if rng.random() > ((1 if is_rare else OFTEN) if fitting else WRONG if is_rare else 0):
             continue
         candidates = one.candidates

@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 from models.core.errors import intact
@@ -47,7 +48,9 @@ JOINT = 2  # letters between two parts, at most
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 ENDS = re.compile(r"[^\w\s,;'’-]")  # between a word and one that may begin a sentence
 MAGIC = (
-    b"attn lexicon 1\n"  # then one byte: binary digits of the count from which on a form is common
+    # then a line: binary digits of the count from which on a form is common, with exceptions for
+    # directions: "7 de-en=9"
+    b"attn lexicon 1\n"
 )
 
 
@@ -97,7 +100,7 @@ class Lexicon:
         """
         self._starts, self._places = list[tuple[str, str]](), list[tuple[int, int]]()
         self._packed = packed
-        self.most = packed[len(MAGIC)] if packed[len(MAGIC) :] else 1
+        self.most, self.exceptions = 1, dict[str, int]()  # binary digits; those of directions
         if packed:
             with intact(NAME, EXPECTED):
                 self._read_index()
@@ -114,7 +117,11 @@ class Lexicon:
         if not self._packed.startswith(MAGIC) or size > len(self._packed) - 4:
             raise ValueError("no lexicon")
         index = _decompressed(self._packed[-4 - size : -4], len(self._packed) * 20)
-        place = len(MAGIC) + 1
+        place = self._packed.index(b"\n", len(MAGIC)) + 1
+        most, *exceptions = self._packed[len(MAGIC) : place].decode().split()
+        self.most = int(most)
+        pairs = (one.split("=") for one in exceptions)
+        self.exceptions = {direction: int(digits) for direction, digits in pairs}
         for line in index.split("\n")[:-1]:
             direction, form, length = line.split("\t")
             self._starts.append((direction, form))
@@ -192,13 +199,17 @@ class Lexicon:
     def _is_common(self, direction: str, word: str) -> bool:
         return any(each.rarity >= COMMON for each in self.entries(direction, word).get(word, ()))
 
+    def most_of(self, direction: str) -> int:
+        """Return the binary digits of the count from which on a form is left to the weights."""
+        return self.exceptions.get(direction, self.most)
+
     def found(self, text: str, direction: str, most: int | None = None) -> list[FoundForm]:
         """Return the forms in a text that have candidates; of overlapping ones the longest.
 
         most: binary digits of the count from which on a form is left to the weights; None: those
         that the file names.
         """
-        most = self.most if most is None else most
+        most = self.most_of(direction) if most is None else most
         words = [] if {*MARKS} & {*text} else [*WORD.finditer(text)]
         found, number = list[FoundForm](), 0
         while number < len(words):
@@ -318,10 +329,15 @@ def with_candidates(text: str, found: Iterable[FoundForm]) -> str:
     return "".join((*parts, text[place:]))
 
 
-def pack(entries: Iterable[tuple[str, LexiconEntry]], most: int) -> bytes:
+def pack(
+    entries: Iterable[tuple[str, LexiconEntry]],
+    most: int,
+    exceptions: Mapping[str, int] = MappingProxyType({}),
+) -> bytes:
     """Return the file of entries with their directions; equal entries give equal bytes.
 
-    most: binary digits of the count from which on a form is left to the weights.
+    most: binary digits of the count from which on a form is left to the weights. exceptions: those
+    of directions that have another one.
     """
     rows = sorted(entries, key=lambda row: order(row[0], row[1].form))
     blocks, index = list[bytes](), list[str]()
@@ -329,7 +345,9 @@ def pack(entries: Iterable[tuple[str, LexiconEntry]], most: int) -> bytes:
         blocks.append(zlib.compress("".join(lines).encode(), 9))
         index.append(f"{first[0]}\t{first[1].form.lower()}\t{len(blocks[-1])}\n")
     packed = zlib.compress("".join(index).encode(), 9)
-    return b"".join((MAGIC, bytes([most]), *blocks, packed, len(packed).to_bytes(4, "big")))
+    words = (str(most), *(f"{direction}={each}" for direction, each in sorted(exceptions.items())))
+    head = f"{' '.join(words)}\n".encode()
+    return b"".join((MAGIC, head, *blocks, packed, len(packed).to_bytes(4, "big")))
 
 
 def _blocks(

@@ -77,6 +77,14 @@ def test_a_packed_lexicon_reads_as_its_entries_in_memory(count: int) -> None:
             assert packed.read(text, direction) == memory.read(text, direction)
 
 
+def test_a_direction_may_leave_fewer_forms_to_the_weights() -> None:
+    rows = [row("Burg", "castle", rarity=6), row("Burg", "castle", rarity=6, direction="de-fr")]
+    lexicon = Lexicon(pack(rows, 5, {"de-en": 9}))
+    assert shown(lexicon.read("Die Burg", "de-en")) == "Die< castle>"
+    assert lexicon.read("Die Burg", "de-fr") == "Die Burg"
+    assert lexicon.with_entries([]).most_of("de-en") == 9 and lexicon.most_of("") == 5
+
+
 def test_equal_entries_give_equal_bytes() -> None:
     rows = drawn(1000, random.Random(1))
     assert pack(rows, 5) == pack(random.Random(2).sample(rows, len(rows)), 5)
