@@ -57,7 +57,7 @@ ITERATIONS = 3  # of Model 1
 ALIGNED, BACK = 0.2, 0.05  # probabilities, ahead and back, of a candidate that no dictionary has
 LEAST_COUNT = 3  # of its form
 RARE = 7  # from which on a word is left to the weights, mostly
-EXCEPTIONS = {"de-en": 9}  # forms of compounds are rarer than what they name
+EXCEPTIONS = {"de-en": 8}  # forms of compounds are rarer than what they name
 READ = 2  # candidates at use; the model learns with CANDIDATES
 CARDINALS = (*range(21), *range(30, 100, 10))  # whose one-word forms have one candidate
 MARKED = {  # corpora, and how many of their pairs are looked at
@@ -85,8 +85,7 @@ def main() -> None:
     for language in CODES.values():
         odds |= aligned(options.work, language, table, counts)
     lemmas = with_forms(table)
-    add_numbers(table)
-    lines = [*ranked(table, counts, odds, lemmas)]
+    lines = [*ranked(table, counts, odds, lemmas, add_numbers(table))]
     read = ((way, one._replace(candidates=one.candidates[:READ])) for way, one in lines)
     packed = pack(read, RARE, EXCEPTIONS)
     (options.work / "lexicon.bin").write_bytes(packed)
@@ -316,10 +315,12 @@ def ranked(
     counts: dict[str, Counter[str]],
     odds: dict[str, Odds],
     lemmas: dict[str, dict[str, str]],
+    numbers: set[tuple[str, str]],
 ) -> Iterator[tuple[str, LexiconEntry]]:
     """Yield the entries with their best candidates, and common forms without any.
 
-    Left out are forms that no corpus has and whose candidates none has, too.
+    Left out are forms that no corpus has and whose candidates none has, too. numbers: directions
+    and forms whose candidate may be a common word.
     """
     closed = {(direction, form): given for direction, form, given in closed_classes()}
     seen = {language: Counter(map(str.lower, known)) for language, known in counts.items()}
@@ -334,8 +335,9 @@ def ranked(
             if (direction, form) in closed or " " in form or rarity >= MOST_RARITY:
                 continue
             given = odds[direction].get(form.lower(), {})
+            is_number = (direction, form) in numbers
             best = sorted(
-                (one for one in candidates if one.lower() not in common[target]),
+                (one for one in candidates if is_number or one.lower() not in common[target]),
                 key=lambda one: (
                     -round(probability(one, given, common[target]), 2),
                     candidates[one],
@@ -391,13 +393,16 @@ def closed_classes() -> Iterator[tuple[str, str, tuple[str, ...]]]:
                     yield f"{language}-en", abbreviated, (wide,)
 
 
-def add_numbers(table: Table) -> None:
-    """Give the words of numbers their only candidate."""
+def add_numbers(table: Table) -> set[tuple[str, str]]:
+    """Give the words of numbers their only candidate; return their directions and forms."""
+    found = set()
     for number in CARDINALS:
         english, *others = (num2words(number, lang=language) for language in LANGUAGES)
         for language, other in zip(LANGUAGES[1:], others, strict=True):
             table[f"en-{language}"][english] = {other: 0}
             table[f"{language}-en"][other] = {english: 0}
+            found |= {(f"en-{language}", english), (f"{language}-en", other)}
+    return found
 
 
 def names_of(kind: str, language: str) -> list[tuple[str, str]]:
