@@ -57,7 +57,7 @@ ITERATIONS = 3  # of Model 1
 ALIGNED, BACK = 0.2, 0.05  # probabilities, ahead and back, of a candidate that no dictionary has
 LEAST_COUNT = 3  # of its form
 RARE = 7  # from which on a word is left to the weights, mostly
-EXCEPTIONS = {"de-en": 8}  # forms of compounds are rarer than what they name
+EXCEPTIONS = {"de-en": 9}  # forms of compounds are rarer than what they name
 READ = 2  # candidates at use; the model learns with CANDIDATES
 CARDINALS = (*range(21), *range(30, 100, 10))  # whose one-word forms have one candidate
 MARKED = {  # corpora, and how many of their pairs are looked at
@@ -332,7 +332,12 @@ def ranked(
             lemma = lemmas[source].get(form, form)
             count = max(counts[source][form], of_lemmas[source][lemma] // 2)
             rarity = count.bit_length()
-            if (direction, form) in closed or " " in form or rarity >= MOST_RARITY:
+            if (direction, form) in closed or " " in form:
+                continue
+            if rarity >= MOST_RARITY:
+                # without an entry of its own, "eins" would be read as the noun "Eins"
+                if 0 < counts[source][form].bit_length() < MOST_RARITY:
+                    yield direction, LexiconEntry(form, rarity, ())
                 continue
             given = odds[direction].get(form.lower(), {})
             is_number = (direction, form) in numbers
