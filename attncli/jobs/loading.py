@@ -94,7 +94,7 @@ def say_sense(folder: Path, settings: dict[str, Any], options: Options) -> None:
     names = [name for name, *_ in public_models() if name.rpartition("-mt-")[2] in found]
     better = f"; better: `attn models add {names[0]}`" if len(names) == 1 else ""
     options.messages.say(
-        f"of 100 lines of letters, {folder.name} changes the sense of {listed} without a word, "
+        f"of 100 lines of letters, {folder.name} changes the sense of {listed}, "
         f"see docs/trust.md{better}"
     )
 
