@@ -38,6 +38,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
+    """Return the model without a calibration."""
+    folder = tmp_path_factory.mktemp("models") / "plain"
+    shutil.copytree(model, folder)
+    write_section(folder, "confidence", to_dict(ConfidenceConfig()))
+    return folder
+
+
 def calibrate(folder: Path, threshold: float) -> None:
     """Write a calibration with a threshold."""
     config = ConfidenceConfig(("en-de",), threshold, 2.0, 2.0, -0.1, -3.0, -0.5, 0.1)
@@ -51,14 +60,16 @@ def records(attn: Attn, model: Path, *words: str) -> list[dict[str, Any]]:
     return [*map(json.loads, rows.splitlines())]
 
 
-def test_lines_that_a_model_computes_have_a_confidence(attn: Attn, model: Path) -> None:
+def test_lines_that_a_model_computes_have_a_confidence(
+    attn: Attn, model: Path, plain: Path
+) -> None:
     found = records(attn, model, "--from=en")
     assert [n for n, one in enumerate(found) if "confidence" in one] == COMPUTED
     assert [n for n, one in enumerate(found) if "doubt" in one] == [4]
     assert "toner" in found[4]["doubt"]
-    plain = records(attn, BOX / "everyday", "--from=en")
-    assert not any("confidence" in one or "doubt" in one for one in plain)
-    assert [one["hypotheses"] for one in found] == [one["hypotheses"] for one in plain]
+    without = records(attn, plain, "--from=en")
+    assert not any("confidence" in one or "doubt" in one for one in without)
+    assert [one["hypotheses"] for one in found] == [one["hypotheses"] for one in without]
 
 
 def test_other_directions_have_none(attn: Attn, model: Path) -> None:
@@ -127,8 +138,8 @@ def test_the_last_message_counts_them(attn: Attn, model: Path, tmp_path: Path) -
     assert "toner" in table.read_text("utf-8").splitlines()[1]
 
 
-def test_a_review_needs_a_calibration(attn: Attn, tmp_path: Path) -> None:
-    ask = ("translate", "--to=de", "--review", tmp_path / "x.tsv", "Good morning.")
+def test_a_review_needs_a_calibration(attn: Attn, plain: Path, tmp_path: Path) -> None:
+    ask = ("translate", "-m", plain, "--to=de", "--review", tmp_path / "x.tsv", "Good morning.")
     written = attn(*ask, status=1)
     assert "a model with a calibration" in written.err
     assert not (tmp_path / "x.tsv").exists()
