@@ -12,7 +12,8 @@ from os.path import commonprefix
 from unicodedata import combining, normalize
 
 COUNTED = range(101)  # numbers that are always looked for, so that 20 is not found in 25
-CLEAR = frozenset(range(11, 100)) - {12, 15, 30, 45}  # neither idioms, dozens nor parts of an hour
+# neither idioms, dozens, hours (half past ten is "halb elf") nor parts of an hour
+CLEAR = frozenset(range(13, 100)) - {15, 30, 45}
 LARGEST = 10_000_000  # a larger number is hardly in words
 ENDING = r"[^\W\d_b-dfghj-lpqv-z]{0,2}"  # of an inflected word; none has one of these consonants
 

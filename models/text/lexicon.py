@@ -46,6 +46,7 @@ NAME, EXPECTED = "the lexicon of the model", "the file that came with it"  # of 
 PART = 4  # letters of a part of a compound, at least
 JOINT = 2  # letters between two parts, at most
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+SHORTENED = re.compile(r"\.(?= ?[\da-zß-öø-ÿ])")  # behind a form
 ENDS = re.compile(r"[^\w\s,;'’-]")  # between a word and one that may begin a sentence
 MAGIC = (
     # then a line: binary digits of the count from which on a form is common, with exceptions for
@@ -236,6 +237,8 @@ class Lexicon:
             rarity = max((each.rarity for each in exact), default=most)
             rarity = ALWAYS if exact and exact[0].rarity == ALWAYS else rarity
             if rarity < most and exact[0].candidates:
+                # the full stop inside a sentence belongs to the abbreviation: "Dec. 24"
+                end += bool(SHORTENED.match(text, end))
                 return FoundForm(start, end, exact[0].candidates, True, rarity), used
             if used == 1 and not same:
                 parts = self._compound(direction, form.lower(), is_name)

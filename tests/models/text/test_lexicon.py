@@ -59,6 +59,20 @@ def test_a_name_inside_a_sentence_is_no_small_word(text: str, read: str) -> None
     assert shown(lexicon.read(text, "de-en")) == read
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Closed on Dec. 24 and Dec. 25.", "Closed on< December> 24 and< December> 25."),
+        ("Open in Dec. as usual.", "Open in< December> as usual."),
+        ("Closed in Dec. We are sorry.", "Closed in< December>. We are sorry."),
+        ("Closed in Dec.", "Closed in< December>."),
+    ],
+)
+def test_the_full_stop_of_an_abbreviation_is_read_with_it(text: str, read: str) -> None:
+    lexicon = Lexicon(added=[row("Dec", "December")])
+    assert shown(lexicon.read(text, "de-en")) == read
+
+
 def test_an_added_entry_is_read_in_any_case() -> None:
     lexicon = Lexicon(added=[row("fisher", "Fischer", rarity=-1)])
     assert shown(lexicon.read("I saw Fisher with a net.", "de-en")) == "I saw< Fischer> with a net."
