@@ -379,7 +379,10 @@ def words_of(text: str) -> list[str]:
 
 
 def closed_classes() -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield direction, form and candidates of hours, and of abbreviated days and months."""
+    """Yield direction, form and candidates of abbreviations, hours, shortened days and months."""
+    for direction, form, candidate in rows(Path(__file__).with_name("abbreviations.tsv")):
+        yield direction, form, (candidate,)
+        yield direction, f"{form}.", (candidate,)  # also before a capital: "3 Mio. Euro"
     for hour in range(1, 13):
         texts = everyday_frames.time_in_words(hour, 30)
         english, others = texts[0], dict(zip(LANGUAGES[1:], texts[1:], strict=True))

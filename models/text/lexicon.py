@@ -107,7 +107,7 @@ class Lexicon:
                 self._read_index()
         self._added: dict[tuple[str, str], list[LexiconEntry]] = {}
         for direction, entry in added:
-            first = entry.form.lower().partition(" ")[0]
+            first = entry.form.lower().partition(" ")[0].removesuffix(".")
             self._added.setdefault((direction, first), []).append(entry)
         self._block = lru_cache(CACHED)(self._read_block)
         self._entries = lru_cache(1 << 15)(self._find)
@@ -163,7 +163,7 @@ class Lexicon:
     def _stored(self, direction: str, word: str) -> Iterator[LexiconEntry]:
         """Yield the entries of the file that begin with a word."""
         # a space sorts below all letters, so forms that begin with the word follow it
-        last = (direction, f"{word} \uffff")
+        last = (direction, f"{word}.\uffff")  # and a full stop does, too
         number = max(0, bisect_left(self._starts, (direction, word)) - 1)
         while number < len(self._starts) and self._starts[number] <= last:
             lines = self._block(number)
@@ -230,6 +230,9 @@ class Lexicon:
         for used in range(min(LONGEST, len(words) - number), 0, -1):
             end = words[number + used - 1].end()
             form = text[start:end]
+            dotted = entries.get(f"{form.lower()}.", ()) if text[end + 1 :].strip() else ()
+            if dotted and dotted[0].candidates and text[end] == ".":
+                return FoundForm(start, end + 1, dotted[0].candidates, True, dotted[0].rarity), used
             same = entries.get(form.lower(), ())
             # a form with another case is another word: a common "la" is no rare "La"
             exact = [each for each in same if each.form == form]

@@ -73,6 +73,16 @@ def test_the_full_stop_of_an_abbreviation_is_read_with_it(text: str, read: str) 
     assert shown(lexicon.read(text, "de-en")) == read
 
 
+def test_a_form_with_a_full_stop_is_read_inside_a_text() -> None:
+    rows = [row("Mio", "million"), row("Mio.", "million"), row("Miozän", "Miocene")]
+    for lexicon in (Lexicon(pack(rows, 5)), Lexicon(added=rows)):
+        lexicon.most = 5
+        assert shown(lexicon.read("3 Mio. Euro im Miozän", "de-en")) == (
+            "3< million> Euro im< Miocene>"
+        )
+        assert shown(lexicon.read("Es sind 3 Mio.", "de-en")) == "Es sind 3< million>."
+
+
 def test_an_added_entry_is_read_in_any_case() -> None:
     lexicon = Lexicon(added=[row("fisher", "Fischer", rarity=-1)])
     assert shown(lexicon.read("I saw Fisher with a net.", "de-en")) == "I saw< Fischer> with a net."
