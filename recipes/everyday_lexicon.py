@@ -12,8 +12,8 @@ units and abbreviations. Forms that only simplemma traces back to an entry have 
 
 A form is one word, those of `closed` aside. Words that Model 1 aligns with a form are candidates,
 too; the FUNCTION commonest words are none. Candidates are ranked by the probability that the form
-is aligned with them, then by the order of the dictionaries. How rare a form is, is said by its own
-count or half of that of its lemma.
+is aligned with them, then by the order of the dictionaries. A form is as rare
+as its own count says, or half of that of its lemma.
 
 In a marked pair, rare words have their candidates in their places. Most of them have one that
 stands in the target, and some have none, so that the model learns to choose and to doubt.
@@ -34,7 +34,7 @@ from babel.dates import get_day_names, get_month_names
 from everyday_data import CODES, LANGUAGES, rows
 from num2words import num2words
 
-from attncli.translate.lexicon import ENDING, STEM, with_rare_words
+from attncli.translate.lexicon import with_rare_words
 from models.alignment.hmm import JointHmm, turned
 from models.storage.statistical import StatisticalTables
 from models.text.lexicon import (
@@ -45,6 +45,7 @@ from models.text.lexicon import (
     Lexicon,
     LexiconEntry,
     pack,
+    stem,
 )
 
 KNOWN = ("sentences", "longer", "phrases", "frames", "address")  # corpora whose words are counted
@@ -293,7 +294,7 @@ def odds_of(tables: StatisticalTables) -> Odds:
     found: Odds = defaultdict(lambda: defaultdict(float))
     rows_of = (*tables.pairs.tolist(), tables.forward.lexicon.tolist())
     for source, target, probability in zip(*rows_of, strict=True):
-        found[tables.source[source]][beginning(tables.target[target])] += probability
+        found[tables.source[source]][stem(tables.target[target])] += probability
     return found
 
 
@@ -303,11 +304,6 @@ def likely(tables: StatisticalTables) -> Iterator[tuple[str, str]]:
     kept = (ahead >= ALIGNED) & (back >= BACK)
     for source, target in tables.pairs[:, kept].mT.tolist():
         yield tables.source[source], tables.target[target]
-
-
-def beginning(word: str) -> str:
-    """Return a word in small letters without an ending."""
-    return word[: max(STEM, len(word) - ENDING)].lower()
 
 
 def ranked(
@@ -355,8 +351,8 @@ def ranked(
             rarity = count.bit_length()
             if rarity >= (MOST_RARITY if form in forms else COMMON):
                 yield direction, LexiconEntry(form, rarity, ())
-    for (direction, form), given_ in closed.items():
-        yield direction, LexiconEntry(form, 0, given_)
+    for (direction, form), texts in closed.items():
+        yield direction, LexiconEntry(form, 0, texts)
 
 
 def lemma_counts(counts: Counter[str], lemmas: dict[str, str]) -> Counter[str]:
@@ -370,7 +366,7 @@ def lemma_counts(counts: Counter[str], lemmas: dict[str, str]) -> Counter[str]:
 def probability(candidate: str, given: dict[str, float], common: set[str]) -> float:
     """Return the mean probability of the words of a candidate, common ones aside."""
     words = [word for word in words_of(candidate) if word not in common]
-    return sum(given.get(beginning(word), 0.0) for word in words) / max(len(words), 1)
+    return sum(given.get(stem(word), 0.0) for word in words) / max(len(words), 1)
 
 
 def words_of(text: str) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 from attncli.data.tables import LexiconRow, read_lexicon_table
@@ -28,6 +27,7 @@ from models.text.lexicon import (
     grouped,
     is_form,
     pack,
+    stems,
     with_candidates,
 )
 from models.text.own_vocabulary import USER_DEFINED
@@ -41,8 +41,6 @@ OFTEN = 0.2  # share of common words that are marked; of rare ones all are,
 WRONG = 0.35  # and this share if no candidate stands in the target
 ALONE, SHUFFLED = 0.35, 0.15  # shares of words with one right candidate, and in another order
 WITH_FORM = 0.4  # share of words that stand in front of their candidates
-STEM = 4  # letters that the inflected forms of a word share, at least,
-ENDING = 3  # and of the longest ending
 
 
 def run_entries(
@@ -169,12 +167,5 @@ def small(text: str) -> str:
 
 def stands_in(candidate: str, target: str) -> bool:
     """Return True if each word of a candidate, in any inflection, stands in a target of `small`."""
-    stems = _stems(candidate)
-    return bool(stems) and all(f" {one}" in target for one in stems)
-
-
-@cache
-def _stems(candidate: str) -> tuple[str, ...]:
-    """Return the beginnings of the words of a candidate, without an ending."""
-    words = WORD.findall(candidate.lower())
-    return tuple(word[: max(STEM, len(word) - ENDING)] for word in words)
+    found = stems(candidate)
+    return bool(found) and all(f" {one}" in target for one in found)

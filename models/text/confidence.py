@@ -18,18 +18,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from models.core.types import Confidence, Hypothesis
 from models.core.use_config import ConfidenceConfig
-from models.text.lexicon import WORD, Lexicon
+from models.text.lexicon import WORD, Lexicon, stems
 
 FEATURES = ("log_prob", "length", "lost", "added", "rarest")
 KNOWN = 11  # binary digits of a count from which a word is too common to be looked for
 SHORTEST = 3  # letters of a word that is looked for
 COMMON = 15  # `rarest` of an output without new words
-STEM, ENDING = 4, 3  # letters that forms of a word share at least, and of the longest ending
 
 
 class WordDifferences(NamedTuple):
@@ -52,7 +50,7 @@ def compared(source: str, output: str, direction: str, lexicon: Lexicon | None) 
     for word in found:
         candidates = _candidates(lexicon, back, word)
         fitting = [one for one in candidates if named[0].have(one)]
-        explained.update(stem for one in fitting for stem in _stems(one))
+        explained.update(stem for one in fitting for stem in stems(one))
         if candidates and not fitting and word not in words:
             added.append(word)
     lost = [
@@ -101,15 +99,8 @@ class _Stems:
 
     def have(self, candidate: str) -> bool:
         """Return True if each word of a candidate stands in the text."""
-        stems = _stems(candidate)
-        return bool(stems) and all(f" {stem}" in self.text for stem in stems)
-
-
-@lru_cache(1 << 14)
-def _stems(candidate: str) -> tuple[str, ...]:
-    """Return the beginnings of the words of a candidate, without an ending."""
-    words = WORD.findall(candidate.lower())
-    return tuple(word[: max(STEM, len(word) - ENDING)] for word in words)
+        found = stems(candidate)
+        return bool(found) and all(f" {one}" in self.text for one in found)
 
 
 def _candidates(lexicon: Lexicon, direction: str, word: str) -> Sequence[str]:

@@ -45,6 +45,7 @@ COMMON = 8  # binary digits of a count from which a form tells its language
 NAME, EXPECTED = "the lexicon of the model", "the file that came with it"  # of messages
 PART = 4  # letters of a part of a compound, at least
 JOINT = 2  # letters between two parts, at most
+STEM, ENDING = 4, 3  # letters that forms of a word share at least, and of the longest ending
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 SHORTENED = re.compile(r"\.(?= ?[\da-zß-öø-ÿ])")  # behind a form
 ENDS = re.compile(r"[^\w\s,;'’-]")  # between a word and one that may begin a sentence
@@ -230,8 +231,9 @@ class Lexicon:
         for used in range(min(LONGEST, len(words) - number), 0, -1):
             end = words[number + used - 1].end()
             form = text[start:end]
-            dotted = entries.get(f"{form.lower()}.", ()) if text[end + 1 :].strip() else ()
-            if dotted and dotted[0].candidates and text[end] == ".":
+            is_dotted = text.startswith(".", end) and text[end + 1 :].strip()
+            dotted = entries.get(f"{form.lower()}.", ()) if is_dotted else ()
+            if dotted and dotted[0].candidates:
                 return FoundForm(start, end + 1, dotted[0].candidates, True, dotted[0].rarity), used
             same = entries.get(form.lower(), ())
             # a form with another case is another word: a common "la" is no rare "La"
@@ -288,6 +290,17 @@ def _is_name(text: str, words: list[re.Match[str]], number: int) -> bool:
         return False
     small = sum(one[0][0].islower() for one in words)
     return small * 2 >= len(words)
+
+
+def stem(word: str) -> str:
+    """Return a word in small letters without an ending."""
+    return word[: max(STEM, len(word) - ENDING)].lower()
+
+
+@lru_cache(1 << 14)
+def stems(candidate: str) -> tuple[str, ...]:
+    """Return the stems of the words of a candidate."""
+    return tuple(map(stem, WORD.findall(candidate.lower())))
 
 
 def form_of(text: str) -> str:
