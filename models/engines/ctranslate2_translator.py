@@ -7,8 +7,8 @@ requested, so that both find the same best outputs.
 
 An output that reaches its length limit is ended there. CTranslate2 stops all outputs of a batch at
 one length, so sources with a smaller limit are searched again, together if they share it. torch
-searches what CTranslate2 treats differently: sampling, and inputs whose outputs have forbidden
-tokens.
+searches what CTranslate2 treats differently: sampling, steered outputs (tokens that continue the
+last word of a prefix would stay in its beam), and inputs whose outputs have forbidden tokens.
 """
 
 from __future__ import annotations
@@ -136,7 +136,13 @@ class CTranslate2Translator(TextTranslator):
 
     def _search(self, sources: Sequence[EncodedText], config: SearchConfig) -> list[list[Finished]]:
         phrases = self._phrases(sources, config)  # refuses too many before the search
-        found = self._unconstrained(sources, config)
+        steered = [number for number, one in enumerate(sources) if one.is_steered]
+        plain = [one for one in sources if not one.is_steered]
+        found = self._unconstrained(plain, config)
+        if steered:
+            of_torch = self.torch()._search([sources[number] for number in steered], config)
+            for number, one in zip(steered, of_torch, strict=True):
+                found.insert(number, one)
         if not any(phrases):
             return found
         from models.search.constrained import with_phrases
@@ -149,9 +155,10 @@ class CTranslate2Translator(TextTranslator):
     ) -> list[list[Finished]]:
         check_search(config)
         width = beam_width(config)
-        needs_torch = any(each.looks or each.prefix.open for each in sources)
+        if not sources:
+            return []
         # CTranslate2 takes 2 * width candidates a step, which a tiny vocabulary does not have
-        if needs_torch or config.method == "sample" or 2 * width > len(self.tokenizer.target):
+        if config.method == "sample" or 2 * width > len(self.tokenizer.target):
             return self.torch()._search(sources, config)
         limits = [limit_of(each, config) for each in sources]
         found = self._hypotheses(sources, max(limits) - 1, config)
@@ -182,8 +189,7 @@ class CTranslate2Translator(TextTranslator):
 
         Those that the limit cut are `truncated`, and their log-probabilities lack an end mark.
         """
-        starts = [[*map(str, self._start(each))] for each in sources]
-        before = self._log_probs_of_start(sources)
+        starts = [[*map(str, self.tokenizer.target_start(each.to))] for each in sources]
         longest = max(len(each.ids) for each in sources)
         share = math.ceil(len(sources) / self.workers)  # sentences for each thread
         translate = partial(
@@ -198,30 +204,14 @@ class CTranslate2Translator(TextTranslator):
             max_decoding_length=max(1, min(self.positions - 1, limit)),  # an end mark follows
         )
         found = []
-        for result, known in zip(interruptible(translate), before, strict=True):
+        for result in interruptible(translate):
             outputs = zip(result.hypotheses, result.scores, strict=True)
             each = []
             for tokens, log_prob in outputs:  # truncated if there is no end mark
                 ids, cut = tuple(map(int, tokens)), tokens[-1:] != [str(END)]
                 ids = ids if cut else ids[:-1]
-                each.append(Finished.scored(ids, log_prob + known, config, cut))
+                each.append(Finished.scored(ids, log_prob, config, cut))
             found.append(each)
-        return found
-
-    def _start(self, source: EncodedText) -> Sequence[int]:
-        """Return the tokens that the outputs of a source begin with."""
-        return source.prefix.ids or self.tokenizer.target_start(source.to)
-
-    def _log_probs_of_start(self, sources: Sequence[EncodedText]) -> list[float]:
-        """Return log p of the prefix of each source, without the token of a language."""
-        found = [0.0] * len(sources)
-        given = [n for n, one in enumerate(sources) if one.prefix.ids]
-        if given:
-            texts = [[*map(str, sources[n].ids)] for n in given]
-            starts = [[*map(str, sources[n].prefix.ids)] for n in given]
-            for n, one in zip(given, self.engine.score_batch(texts, starts), strict=True):
-                controls = len(self.tokenizer.target_start(sources[n].to))
-                found[n] = sum(one.log_probs[controls : len(sources[n].prefix.ids)])
         return found
 
     def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
@@ -251,24 +241,10 @@ class CTranslate2Translator(TextTranslator):
         given = len(self.tokenizer.target_start(source.to))
         best, ended = list[Finished](), 0
         for one in sorted(found, key=lambda one: -one.score):
-            if source.prefix.ends and self._goes_on(one, source):
-                if not best:
-                    break  # torch forbids it in the search
-                continue
             if ended < config.nbest and self._forbidden.isdisjoint(one.ids[given:]):
                 best.append(one)
                 ended += not one.truncated
         return best
-
-    def _goes_on(self, output: Finished, source: EncodedText) -> bool:
-        """Return True if an output continues the last word of its prefix."""
-        following = output.ids[len(source.prefix.ids) :][:1]
-        return not self._inside.isdisjoint(following)
-
-    @cached_property
-    def _inside(self) -> frozenset[int]:
-        """Ids that continue a word by a letter."""
-        return frozenset(self.tokenizer.inside_words)
 
     def _at_limit(
         self,
@@ -283,7 +259,7 @@ class CTranslate2Translator(TextTranslator):
         empty if it went further. None if this needs torch: for penalties on tokens, for limits
         without a choice, and if every output has a forbidden token.
         """
-        given = max(len(self._start(each)) for each in sources)
+        given = max(len(self.tokenizer.target_start(each.to)) for each in sources)
         if limit < 2 + given or config.no_repeat or config.repetition_penalty != 1:
             return [[] for _ in sources]
         known = known or self._hypotheses(sources, limit - 1, config)

@@ -130,7 +130,13 @@ class Tokenizer:
     def inside_words(self) -> list[int]:
         """Target ids that continue a word: they begin with a letter that has a capital."""
         pieces = enumerate(self.pieces(range(self.target.get_piece_size())))
-        return [number for number, piece in pieces if piece[0].lower() != piece[0].upper()]
+        return [
+            number
+            for number, piece in pieces
+            if any(
+                map(has_capital, first_of_byte(piece) if self.target.is_byte(number) else piece[0])
+            )
+        ]
 
     def files(self) -> dict[str, bytes]:
         """Return file names and contents as stored in a bundle."""
@@ -255,6 +261,19 @@ def _parts(model: bytes, tokens: list[str]) -> list[list[int]]:
     if model.startswith(b"{"):
         raise ConfigurationError("new tokens with a tokenizer.json", "a SentencePiece model")
     return list(processor_of(without_prefix(model)).encode(tokens))
+
+
+def has_capital(letter: str) -> bool:
+    """Return True for a letter that has a capital, or is one."""
+    return letter.lower() != letter.upper()
+
+
+def first_of_byte(piece: str) -> str:
+    """Return the characters of one or two bytes that begin with the byte of a piece `<0xHH>`."""
+    first = bytes.fromhex(piece[3:5])
+    return "".join(
+        (first + bytes(rest)).decode(errors="ignore") for rest in ((), *zip(range(0x80, 0xC0)))
+    )
 
 
 def decode_text(processor: Any, ids: Iterable[int]) -> str:

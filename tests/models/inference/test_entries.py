@@ -25,7 +25,6 @@ from models.text.tokenizer import Tokenizer
 from models.text.units import source_text, unit_spans
 from tests.attncli.command_line import Attn
 
-SEED = random.getrandbits(16)
 ROWS = (
     LexiconEntry("dog", 0, ("Hund", "Rüde")),
     LexiconEntry("old cat", 0, ("Katze",)),
@@ -57,7 +56,7 @@ def drawn(count: int, rng: random.Random) -> list[str]:
 
 
 def test_spans_of_tokens_are_those_of_the_text_without_entries(folder: Path) -> None:
-    model, rng = load_translator(folder), random.Random(SEED)
+    model, rng = load_translator(folder), random.Random(random.getrandbits(16))
     for text in ["dog", "a dog", "dog dog", "the dog, dog.", *drawn(60, rng)]:
         ids, entries = model.read_with_entries(text)
         found = source_text(model.tokenizer.source, ids, text, entries)
@@ -80,7 +79,8 @@ def test_outputs_are_aligned_scored_and_explained_as_they_were_searched(
 ) -> None:
     torch_model = load_translator(folder)
     model: Any = torch_model if engine == "torch" else CTranslate2Translator.read(folder)
-    found = [one for one in model.translate(drawn(12, random.Random(SEED))) if one.text.strip()]
+    texts = drawn(12, random.Random(random.getrandbits(16)))
+    found = [one for one in model.translate(texts) if one.text.strip()]
     scored = align_translations(torch_model, found)
     for one, aligned in zip(found, scored, strict=True):
         tokens = len(one.hypotheses[0].ids) + 1
