@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, is_dataclass
 from functools import partial
 from typing import Any
 
 import pytest
 
 from attncli.training.settings.config import RunConfig
-from models.core.config import AttentionConfig, AudioConfig, ModelConfig
+from models.core.config import AudioConfig, ModelConfig
 from models.core.errors import ModelError, unknown_name
 from models.core.registry import names
 from models.core.settings import (
     Limits,
-    check_limits,
     fields_of,
     from_dict,
     limits_of,
@@ -24,11 +24,23 @@ from models.core.settings import (
     option,
     overridden,
     to_dict,
+    within,
 )
-from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig
+from models.core.use_config import AlignConfig, SearchConfig
 from models.storage.presets import PRESETS, model_config, preset, usual_preset
 
-CLASSES = [AlignConfig, AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig, RunConfig]
+
+def _with_tables(config_class: Any) -> Iterator[Any]:
+    """Yield a class of settings and those of its tables."""
+    yield config_class
+    for field in fields_of(config_class).values():
+        if is_dataclass(field.default_factory):
+            yield from _with_tables(field.default_factory)
+
+
+CLASSES = sorted(
+    {*_with_tables(RunConfig), AlignConfig, SearchConfig}, key=lambda one: one.__name__
+)
 
 
 @dataclass(frozen=True)
@@ -59,8 +71,9 @@ def test_every_setting_is_documented_within_its_limits_and_survives_json(
     for name, field in fields_of(config_class).items():
         doc = field.metadata["doc"]
         assert doc.strip() == doc and doc and not doc.endswith("."), name
+        if field.default is not MISSING:
+            within(limits_of(config_class, name), field.default, name)
     config = config_class()
-    check_limits(config)
     assert from_dict(config_class, json.loads(json.dumps(to_dict(config)))) == config
 
 
@@ -130,7 +143,7 @@ def outside(limits: Limits) -> list[Any]:
         return [f"{limits.allowed[-1]}x"]
     edges = [limits.above, limits.below]
     edges += [None if limits.least is None else limits.least - 1]
-    edges += [None if limits.at_most is None else limits.at_most + 1]
+    edges += [None if limits.at_most is None else 2 * limits.at_most + 1]
     return [math.nan, *(edge for edge in edges if edge is not None)] if limits.range else []
 
 
