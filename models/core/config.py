@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
-from models.core.settings import option
+from models.core.errors import ConfigurationError
+from models.core.settings import option, short
 
 MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
@@ -31,6 +32,7 @@ NO_COPY = "none"
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 # families of 2.0: their present names
 RENAMED = {name.replace("-", "_"): name for name in ("listen-attend-spell", "speech-transformer")}
+REMOVED = {"encoder_attention": "none", "input_feeding": "true"}  # settings of 2.0: their defaults
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/layers.py
 
@@ -38,12 +40,6 @@ ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/lay
 @dataclass(frozen=True)
 class SelfAttentionConfig:
     """Self-attention of a Transformer: Score x Normalise; its number of heads is model.heads."""
-
-    REMOVED: ClassVar[Mapping[str, object]] = {
-        **{"window": "global", "window_size": 10, "read": "soft", "read_decode": "argmax"},
-        **{"read_gradient": "reinforce", "heads": 1, "size": 0, "positions": 512, "chunk": 4},
-        "coverage": False,
-    }
 
     score: str = option(
         "",
@@ -68,8 +64,6 @@ class SelfAttentionConfig:
 @dataclass(frozen=True)
 class AttentionConfig(SelfAttentionConfig):
     """One attention: Score x Window x Normalise x Read, and heads."""
-
-    REMOVED: ClassVar[Mapping[str, object]] = {"positions": 512}
 
     window: str = option("global", "window: which slots a query can attend to", registry="window")
     read: str = option("soft", "how the values are combined by the weights", registry="read")
@@ -199,11 +193,6 @@ class ImageConfig:
 class AudioConfig:
     """Features of sound, and how the encoder divides time into slots."""
 
-    REMOVED: ClassVar[Mapping[str, object]] = {
-        **{"window": 25.0, "hop": 10.0, "fft": 0, "low": 20.0, "high": 0.0, "mel": "htk"},
-        **{"scale": "natural", "range": 0.0, "convolutions": "spectrum"},
-    }
-
     rate: int = option(
         16_000, "samples a second; other recordings are resampled", least=1000, at_most=192_000
     )
@@ -233,21 +222,10 @@ class AudioConfig:
         (), "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)"
     )
 
-    def implied(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Return the values that removed settings of version 1.0 have with these settings."""
-        center = str(values.get("center", self.center)).lower() == "true"
-        found: dict[str, object] = {"range": 70.0} if center else {}
-        if values.get("padded", self.padded):
-            found |= {"fft": 400, "low": 0.0, "high": 8000.0, "mel": "slaney"}
-            found |= {"scale": "whisper", "convolutions": "frames"}
-        return found
-
 
 @dataclass(frozen=True)
 class ModelConfig:
     """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
-
-    REMOVED: ClassVar[Mapping[str, object]] = {"encoder_attention": "none", "input_feeding": True}
 
     family: str = option(
         "transformer", "composition of encoder, attention and decoder", registry="family"
@@ -371,6 +349,16 @@ class ModelConfig:
 
     @staticmethod
     def upgraded(values: Mapping[str, object]) -> Mapping[str, object]:
-        """Return settings that name the family as the table does since 2.1."""
+        """Return settings of version 2.0 as those of the present one.
+
+        Raises ConfigurationError for a removed setting unless it has its default.
+        """
+        for name in REMOVED.keys() & values.keys():
+            if str(values[name]).lower() != REMOVED[name]:
+                raise ConfigurationError(
+                    f"model.{name} = {short(values[name])}, a setting that version 2.0 had",
+                    f"no such setting: here it is always {REMOVED[name]}",
+                )
+        found = {name: value for name, value in values.items() if name not in REMOVED}
         family = str(values.get("family", ""))
-        return {**values, "family": RENAMED[family]} if family in RENAMED else values
+        return {**found, "family": RENAMED[family]} if family in RENAMED else found
