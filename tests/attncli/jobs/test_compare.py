@@ -29,14 +29,14 @@ from attncli.scoring.score import MetricScore
 from attncli.training.configuration import run_config
 from attncli.training.sources import comparison_of
 from models.networks.bundle import Bundle, read
-from tests.attncli.command_line import Attn, evaluated
+from tests.attncli.command_line import Attn, evaluated, flags
 from tests.attncli.training.small import SMALL, write_texts
 from tests.attncli.training.small import run as train
 from tests.attncli.training.small_captions import SMALL as SMALL_IMAGES
 from tests.attncli.training.small_captions import Files, small_config
 
 BASE = run_config("rnnsearch-nano", assignments=["model.bidirectional=false", "train.steps=7"])
-SETTINGS = [word for setting in SMALL for word in ("-s", setting)]
+SETTINGS = flags(SMALL)
 
 
 def test_names_of_parts_and_settings_are_one_language() -> None:
@@ -267,8 +267,7 @@ def captioners(files: Files, out: Path, *words: str) -> list[str]:
     settings = [*SMALL_IMAGES, "data.dev_share=0.5", f"train.steps={STEPS}"]
     settings += [f"data.features={files.train.parent / 'features'}"]
     data = ["--images", str(files.images), "--captions", str(files.train), "-p", SOFT]
-    changes = [word for setting in settings for word in ("-s", setting)]
-    return ["models", "compare", *words, *data, *changes, "-o", str(out), "--threads", "1"]
+    return ["models", "compare", *words, *data, *flags(settings), "-o", str(out), "--threads", "1"]
 
 
 def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, attn: Attn) -> None:

@@ -43,7 +43,7 @@ from models.storage.digests import write_files
 from models.storage.replay import ReplayPair, pack_replay, read_replay
 from models.storage.settings import REPLAY, write_alignment
 from models.storage.weights import bundle_weights
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.kinds import VARIED, write_corpus
 from tests.attncli.training.kinds import of_corpora as of_languages
 from tests.attncli.training.small import SMALL, assert_same, load, run
@@ -249,7 +249,7 @@ def test_updates_that_do_not_help_leave_the_model_as_it_was(
 ) -> None:
     monkeypatch.setattr(replay, "TESTED", 5)
     words = ["train", *own, "--start-from", start, "--from", "en", "--to", "de"]
-    words += ["-o", tmp_path / "run", *(part for each in GREEDY for part in ("-s", each))]
+    words += ["-o", tmp_path / "run", *flags(GREEDY)]
     found = attn(*words, "-s", "train.lr=3", "-s", "train.epochs=1", "-s", "train.metric=loss")
     assert "the model is the initial one" in found.err
     before, after = bundle_weights(start), bundle_weights(tmp_path / "run")

@@ -23,6 +23,7 @@ from models.core.errors import ModelError
 from models.engines.translator import Translator
 from models.storage.archive import extract_archive, write_archive
 from models.text.tokenizer import END
+from tests.attncli.command_line import flags
 from tests.models.small import pairs
 
 PAIRS = list(generate(240))
@@ -51,7 +52,7 @@ def write_texts(folder: Path) -> list[Path]:
 
 def command(files: list[Path], folder: Path, *more: str, settings: bool = True) -> list[str]:
     """Return the command line of a tiny run."""
-    options = [word for setting in SETTINGS * settings for word in ("-s", setting)]
+    options = flags(SETTINGS * settings)
     return ["align", "train", *map(str, files), "-o", str(folder), *options, *more]
 
 
@@ -178,7 +179,7 @@ def test_a_translator_trained_on_from_an_aligner_still_aligns(
     table.write_text("".join(f"{a}\t{b}\n" for a, b in TEXTS[:60]), "utf-8")
     corpus = ["--corpus", f"en-de={table}"] if start == "aligner" else list(map(str, files))
     light = "train.steps=2 train.batch_tokens=600 train.precision=fp32 data.dev_share=0"
-    options = [word for setting in light.split() for word in ("-s", setting)]
+    options = flags(light.split())
     folder = tmp_path / "on"
     assert run(["train", *corpus, "--start-from", str(aligner), "-o", str(folder), *options]) == 0
     before, after = load_translator(aligner), load_translator(folder)

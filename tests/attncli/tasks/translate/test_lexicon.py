@@ -26,7 +26,7 @@ from models.core.errors import InputError
 from models.core.use_config import TokenizerConfig
 from models.text.lexicon import CLOSE, MARKS, OPEN, Lexicon, grouped
 from models.text.tokenizer import train
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import Texts
 
 ENTRIES = {
@@ -182,8 +182,7 @@ def test_a_run_of_both_directions_reads_its_table(texts: Texts, tmp_path: Path, 
     )
     small = ("train.steps=2", "model.embedding=16", "model.hidden=16", "tokenizer.size=330")
     words = ("train", "--corpus", f"en-de={pairs}", "--lexicon", table, "-o", run, "--threads", "1")
-    sizes = [part for one in small for part in ("-s", one)]
-    attn(*words, "--dev-corpus", f"en-de={pairs}", "--preset", "transformer-nano", *sizes)
+    attn(*words, "--dev-corpus", f"en-de={pairs}", "--preset", "transformer-nano", *flags(small))
     model = load_translator(run)
     ahead, back = model.for_direction("de", "en"), model.for_direction("en", "de")
     assert ahead.read_with_entries("a zebra runs")[1][0].candidates == ("Zebra",)
