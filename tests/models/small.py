@@ -74,17 +74,26 @@ def add_noise(module: nn.Module, scale: float) -> None:
         parameter.add_(torch.randn_like(parameter), alpha=scale)
 
 
+def random_model(
+    config: ModelConfig, sizes: VocabularySizes, *, noise: float = 0.2, seed: int = 1
+) -> EncoderDecoder:
+    """Return a model with random weights, no two of them equal."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = build(config, sizes)
+        add_noise(model, noise)
+    return model.eval()
+
+
 @cache
 def small_model(preset: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
-    """Return a model of a preset with random weights, no two of them equal. Not to be changed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        source = 0 if reads_images(preset) or hears(preset) else vocabulary
-        model = build(small_config(preset), VocabularySizes(source, vocabulary, source > 0))
-        add_noise(model, 0.2)
-        with torch.no_grad():
-            model.output.bias.add_(torch.randn(vocabulary))
-    return model.eval()
+    """Return a model of a preset with random weights and an uneven output. Not to be changed."""
+    source = 0 if reads_images(preset) or hears(preset) else vocabulary
+    model = random_model(small_config(preset), VocabularySizes(source, vocabulary, source > 0))
+    random = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        model.output.bias.add_(torch.randn(vocabulary, generator=random))
+    return model
 
 
 def sources(*lengths: int, seed: int = 1, vocabulary: int = VOCABULARY) -> tuple[Tensor, Tensor]:

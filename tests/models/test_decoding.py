@@ -16,7 +16,6 @@ from models.core.registry import names
 from models.core.sources import vocabulary_sizes
 from models.core.types import Batch
 from models.core.use_config import SearchConfig
-from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.beam import search
 from models.search.hypotheses import Finished
@@ -28,10 +27,10 @@ from tests.models.small import (
     FIRST_WORD,
     TEXT_PRESETS,
     VOCABULARY,
-    add_noise,
     hears,
     imaged,
     pairs,
+    random_model,
     reads_images,
     small_config,
     small_model,
@@ -100,11 +99,8 @@ VARIANTS = variants()
 @cache
 def model_of(config: ModelConfig) -> EncoderDecoder:
     """Return a model with random weights. Not to be changed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        model = build(config, vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, True))
-        add_noise(model, 0.15)
-    return model.eval()
+    sizes = vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, True)
+    return random_model(config, sizes, noise=0.15)
 
 
 @pytest.mark.parametrize("preset", [*TEXT_PRESETS, *CLASSIFIERS])

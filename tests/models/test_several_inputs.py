@@ -11,11 +11,10 @@ import torch
 
 from models.core.registry import names
 from models.core.types import Batch, VocabularySizes
-from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import pad_pairs
 from models.text.tokenizer import END
-from tests.models.small import FIRST_WORD, VOCABULARY, add_noise, small_config
+from tests.models.small import FIRST_WORD, VOCABULARY, random_model, small_config
 
 ROWS = [[4, 5, END, 6, END], [7, END, 8, 9, 10, 11, END], [12, 13, 14, END, 15, 16, END]]
 TARGETS = [[5, 6, 7, END], [8, END], [9, 10, 11, 12, 13, END]]
@@ -36,10 +35,7 @@ def model_of(
     config = dataclasses.replace(
         small_config(preset), inputs=inputs, combination=combination, **changes
     )
-    torch.manual_seed(1)
-    model = build(config, SIZES)
-    add_noise(model, 0.2)
-    return model.eval()
+    return random_model(config, SIZES)
 
 
 def batch_of(inputs: tuple[str, ...], numbers: range = range(3)) -> Batch:

@@ -30,6 +30,7 @@ from attncli.training.configuration import run_config
 from attncli.training.sources import comparison_of
 from models.networks.bundle import Bundle, read
 from tests.attncli.command_line import Attn, evaluated, flags
+from tests.attncli.files import write
 from tests.attncli.training.small import SMALL, write_texts
 from tests.attncli.training.small import run as train
 from tests.attncli.training.small_captions import SMALL as SMALL_IMAGES
@@ -220,14 +221,14 @@ def test_links_of_ones_own_corpus_give_an_error_rate(tmp_path: Path, attn: Attn)
         " ".join(f"{j}-{j}" for j in range(min(len(text.split()) for text in pair)))
         for pair in pairs
     ]
-    gold.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    write(gold, lines)
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(out)]
     command += ["-p", "rnnsearch-nano", *SETTINGS, "-s", "train.steps=2"]
     data = ["--train", str(texts.train), "--dev", str(texts.dev)]
     attn(*command, *data, "--gold", gold)
     found = {row["variant"]: row for row in csv.DictReader((out / "comparison.csv").open())}
     assert not found["none"]["aer"] and 0 < float(found["dot"]["aer"]) < 100
-    gold.write_text("".join(f"{line}\n" for line in lines[1:]), "utf-8")
+    write(gold, lines[1:])
     assert "11 sentence pairs" in attn(*command, *data, "--gold", gold, status=1).err
     assert "needs --train" in attn(*command, "--gold", gold, status=2).err
 
@@ -299,8 +300,7 @@ def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn:
         {"filename": name, "split": splits[n % 4], "sentences": [{"raw": text}]}
         for n, (name, text) in enumerate(dict(rows).items())
     ]
-    whole = tmp_path / "karpathy.json"
-    whole.write_text(json.dumps({"images": images}))
+    whole = write(tmp_path / "karpathy.json", json.dumps({"images": images}))
     out = tmp_path / "out"
     named = files._replace(train=whole)
     attn(*captioners(named, out, "soft"), "--seeds", "1")

@@ -17,7 +17,7 @@ from models.core.errors import ModelError
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.captioner import Captioner, words
-from models.networks.bundle import Bundle, build, sizes_of
+from models.networks.bundle import Bundle, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.presets import PRESETS
 from models.text.tokenizer import Tokenizer
@@ -25,9 +25,9 @@ from tests.models.mechanisms import always_sampled
 from tests.models.small import (
     FEATURES,
     VOCABULARY,
-    add_noise,
     imaged,
     pairs,
+    random_model,
     reads_images,
     small_config,
 )
@@ -41,10 +41,7 @@ CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
 
 def model_of(config: ModelConfig) -> EncoderDecoder:
     """Return a model with random weights, no two of them equal."""
-    torch.manual_seed(1)
-    model = build(config, SIZES)
-    add_noise(model, 0.2)
-    return always_sampled(model).eval()
+    return always_sampled(random_model(config, SIZES)).eval()
 
 
 # the decoder
@@ -86,13 +83,11 @@ def test_the_decoder_is_the_papers_formula_in_plain_loops() -> None:
 
 def bundle_of(preset: str, tokenizer: Tokenizer, **changes: Any) -> Bundle:
     config = dataclasses.replace(small_config(preset), **changes)
-    torch.manual_seed(1)
-    model = build(config, sizes_of(tokenizer, config.family))
-    add_noise(model, 0.2)
+    model = random_model(config, sizes_of(tokenizer, config.family))
     with torch.no_grad():
         model.output.bias[3] -= 2.0  # it says something
     search = SearchConfig(max_caption=12)
-    return Bundle(model.eval(), tokenizer, TokenizerConfig(), search)
+    return Bundle(model, tokenizer, TokenizerConfig(), search)
 
 
 def make_images(count: int) -> list[Image.Image]:

@@ -15,7 +15,7 @@ from models.engines.translator import EnsembleTranslator, Translator, mean_log_p
 from models.networks.bundle import Bundle, build, read, save, sizes_of
 from models.search.batching import pad_pairs
 from models.text.tokenizer import END, Tokenizer, train
-from tests.models.small import add_noise, small_config
+from tests.models.small import random_model, small_config
 
 TEXTS = ["The old dog sees a small house.", "He sleeps.", "", "The man runs and the dog sleeps."]
 SEARCHES = [
@@ -27,10 +27,8 @@ SEARCHES = [
 
 def random_translator(preset: str, tokenizer: Tokenizer) -> Translator:
     config = small_config(preset)
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(1)
-        model = build(config, sizes_of(tokenizer, config.family))
-        add_noise(model, 0.1)
+    model = random_model(config, sizes_of(tokenizer, config.family), noise=0.1)
+    with torch.no_grad():
         model.output.bias[END] += 1.0
     return Translator(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from attncli.data.grammar import Pair
 from models import load_translator
@@ -14,7 +13,7 @@ from models.alignment import align, align_translations
 from models.core.errors import ModelError
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.translator import Translator
-from models.networks.bundle import Bundle, build, save, sizes_of
+from models.networks.bundle import Bundle, save, sizes_of
 from models.storage.presets import model_config
 from models.text.languages import (
     check_direction,
@@ -24,7 +23,7 @@ from models.text.languages import (
     pivot,
 )
 from models.text.tokenizer import Tokenizer, train
-from tests.models.small import add_noise
+from tests.models.small import random_model
 
 CONFIG = TokenizerConfig(
     kind="bpe", languages=("de", "en", "fr"), directions=("en-de", "de-en", "en-fr", "fr-en")
@@ -54,10 +53,8 @@ def translator(bundle: Path) -> Translator:
 
 def multilingual(tokenizer: Tokenizer, folder: Path) -> Path:
     """Save a Transformer with random weights and target languages."""
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(3)
-        model = build(model_config("transformer-nano"), sizes_of(tokenizer, "transformer"))
-        add_noise(model, 0.4)
+    sizes = sizes_of(tokenizer, "transformer")
+    model = random_model(model_config("transformer-nano"), sizes, noise=0.4, seed=3)
     save(Bundle(model, tokenizer, CONFIG, SEARCH), folder)
     return folder
 
