@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -128,3 +129,17 @@ def pairs(source_lengths: list[int], target_lengths: list[int]) -> Batch:
     target, target_mask = sources(*target_lengths, seed=2)
     begun = torch.nn.functional.pad(target[:, :-1], (1, 0), value=START)
     return Batch(source, source_mask, begun, target, target_mask)
+
+
+def step(ours: Any, gates: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+    """Return the state after a step of PyTorch's LSTM, whose input is the gates of ours."""
+    size = state.shape[2]
+    theirs = torch.nn.LSTMCell(1, size)
+    keep, write, show, new = (part * size for part in range(4))  # our order of the gates
+    order = torch.cat([torch.arange(start, start + size) for start in (write, keep, new, show)])
+    inner = gates[:, order] + ours.recurrent.bias[order]
+    weights = (torch.eye(4 * size), ours.recurrent.weight[order], *[torch.zeros(4 * size)] * 2)
+    for name, value in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), weights, strict=True):
+        setattr(theirs, name, torch.nn.Parameter(value))
+    theirs.input_size = 4 * size
+    return torch.stack(theirs(inner, tuple(state.unbind(1))), 1)

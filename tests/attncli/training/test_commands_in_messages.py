@@ -19,7 +19,7 @@ from models.core.errors import ModelError, is_exhausted
 from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.kinds import write_corpus
 from tests.attncli.training.small import SMALL
-from tests.test_layers import FILES, tree
+from tests.source import FILES, tree
 
 COMMAND = re.compile(r"`(attn [^`]*)`|try: (attn [^`]*)$")
 

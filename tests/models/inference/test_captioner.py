@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
-import numpy
 import pytest
 import torch
-from PIL import Image
 from torch import Tensor
 
 from models.core.config import ModelConfig
 from models.core.errors import ModelError
 from models.core.types import VocabularySizes
-from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.captioner import Captioner, words
-from models.networks.bundle import Bundle, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.presets import PRESETS
 from models.text.tokenizer import Tokenizer
+from tests.models.inference.small import bundle_of, make_images
 from tests.models.mechanisms import always_sampled
 from tests.models.small import (
     FEATURES,
@@ -79,22 +75,6 @@ def test_the_decoder_is_the_papers_formula_in_plain_loops() -> None:
 
 
 # a bundle in use
-
-
-def bundle_of(preset: str, tokenizer: Tokenizer, **changes: Any) -> Bundle:
-    config = dataclasses.replace(small_config(preset), **changes)
-    model = random_model(config, sizes_of(tokenizer, config.family))
-    with torch.no_grad():
-        model.output.bias[3] -= 2.0  # it says something
-    search = SearchConfig(max_caption=12)
-    return Bundle(model, tokenizer, TokenizerConfig(), search)
-
-
-def make_images(count: int) -> list[Image.Image]:
-    random = numpy.random.default_rng(1)
-    return [
-        Image.fromarray(random.integers(0, 255, (40, 33 + n, 3), numpy.uint8)) for n in range(count)
-    ]
 
 
 NANO = [name for name in PRESETS if name.endswith("nano") and reads_images(name)]

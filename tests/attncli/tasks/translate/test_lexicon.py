@@ -26,8 +26,8 @@ from models.core.errors import InputError
 from models.core.use_config import TokenizerConfig
 from models.text.lexicon import CLOSE, MARKS, OPEN, Lexicon, grouped
 from models.text.tokenizer import train
-from tests.attncli.files import write
 from tests.attncli.command_line import Attn, flags
+from tests.attncli.files import write
 from tests.attncli.training.small import Texts
 
 ENTRIES = {
@@ -38,7 +38,9 @@ ENTRIES = {
 
 
 def test_lines_of_one_word_are_its_candidates(tmp_path: Path) -> None:
-    table = write(tmp_path / "words.tsv", "fee\tGebühr\n\nfee\tHonorar\nfee.\tGebühr\nstock\tLager\ten-de\n")
+    table = write(
+        tmp_path / "words.tsv", "fee\tGebühr\n\nfee\tHonorar\nfee.\tGebühr\nstock\tLager\ten-de\n"
+    )
     rows = read_lexicon_table(table)
     assert grouped(rows) == {("", "fee"): ("Gebühr", "Honorar"), ("en-de", "stock"): ("Lager",)}
 
@@ -184,7 +186,9 @@ def test_a_run_of_both_directions_reads_its_table(texts: Texts, tmp_path: Path, 
     assert ahead.read_with_entries("a zebra runs")[1][0].candidates == ("Zebra",)
     assert set(back.read_with_entries("das Zebra")[1][0].candidates) == {"zebra", "stripes"}
     assert not ahead.read_with_entries("the abcd runs")[1]  # 40 pairs have it
-    mine = write(tmp_path / "words.tsv", "runs\teilt\ten-de\nruns\trast\ten-de\nrennt\tgoes\ten-de\n")
+    mine = write(
+        tmp_path / "words.tsv", "runs\teilt\ten-de\nruns\trast\ten-de\nrennt\tgoes\ten-de\n"
+    )
     found = attn(
         "translate", "-m", run, "--to", "de", "--format", "jsonl", "--lexicon", mine, "it runs"
     )
