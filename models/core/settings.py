@@ -144,7 +144,7 @@ def merged(config: C, values: Mapping[str, object], *, where: str = "") -> C:
             kind = tuple[str, ...] if removed[name] == () else type(removed[name])
             if converted(value, kind, place) != removed[name]:
                 raise ConfigurationError(
-                    f"{place} = {short(value)}, a setting that version 1.0 had",
+                    f"{place} = {short(value)}, a setting of earlier versions",
                     f"no such setting: here it is always {removed[name]!r}",
                 )
             continue

@@ -223,17 +223,21 @@ def test_a_removed_setting_is_ignored_with_its_value_and_refused_with_another() 
     assert from_dict(AudioConfig, {"center": True, "range": 70.0}) == AudioConfig(center=True)
     spoken = ("model.audio.center=true", "model.audio.range=70", "train.clip=1")
     assert overridden(RunConfig(), spoken).model.audio == AudioConfig(center=True)
+    old = {"model": {"encoder_attention": "none", "input_feeding": True}}
+    assert from_dict(RunConfig, old) == RunConfig()
     for begins, rate in ((0, 0.0), (1, 0.0002)):  # of self-critical training
         train = {"self_critical_from": begins, "self_critical_lr": 0.0002}
         assert from_dict(RunConfig, {"train": train}).train.self_critical_lr == rate
     for config_class, values, facts in (
         (ModelConfig, {"self_attention": {"read": "hard"}}, ("self_attention.read", "'soft'")),
+        (ModelConfig, {"encoder_attention": "intra"}, ("encoder_attention = 'intra'", "'none'")),
+        (ModelConfig, {"input_feeding": False}, ("input_feeding = False", "always True")),
         (AudioConfig, {**WHISPER_1_0, "mel": "htk"}, ("mel = 'htk'", "'slaney'")),
         (AudioConfig, {"center": True, "range": 0.0}, ("range = 0.0", "70.0")),
         (
             RunConfig,
             {"train": {"divergence": 5.0}},
-            ("train.divergence = 5.0", "version 1.0", "3.0"),
+            ("train.divergence = 5.0", "earlier versions", "3.0"),
         ),
     ):
         found = refused(partial(from_dict, config_class, values))
