@@ -61,14 +61,11 @@ def variants() -> dict[str, tuple[ModelConfig, Batch]]:
     found = {str(axis): (dataclasses.replace(base, **axis), PAIRS) for axis in axes}
     copied = torch.cat([PAIRS.target_in[:, :3], PAIRS.source[:, :3]], 1)  # half of them
     null = AttentionConfig(null_slot=True)
-    for preset in ("rnnsearch-nano", "luong-nano", "transformer-nano", "seq2seq-nano"):
+    for preset in ("rnnsearch-nano", "luong-nano", "transformer-nano"):
         config = small_config(preset)
-        for kind in names("copy") if preset != "seq2seq-nano" else ():
+        for kind in names("copy"):
             copying = dataclasses.replace(config, copy=kind, attention=null)
             found[f"{preset} {kind}"] = copying, PAIRS._replace(target_in=copied)
-        if preset != "transformer-nano":
-            intra = dataclasses.replace(config, encoder_attention="intra")
-            found[f"{preset} intra"] = intra, PAIRS
     several = ("multi-source-nano", "multi-source-transformer-nano")
     for preset, inputs, kind in itertools.product(
         several, (TEXTS, WITH_IMAGE), names("combination")
