@@ -15,8 +15,7 @@ from models.core.config import ModelConfig
 from models.core.types import VocabularySizes
 from models.networks.recurrent_encoder import PaddedGru, PaddedLstm, RnnEncoder
 from models.networks.text_families import Luong, RnnSearch
-from tests.models.small import pairs, small_config, sources
-from tests.models.test_captioning import step
+from tests.models.small import pairs, small_config, sources, step
 
 SMALL = ModelConfig(embedding=5, hidden=4, encoder_layers=2, decoder_layers=3, dropout=0.0)
 
