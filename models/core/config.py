@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 from models.core.errors import ConfigurationError
@@ -223,6 +224,10 @@ class AudioConfig:
     )
 
 
+of_blocks = partial(option, group="blocks")  # of a Transformer
+of_recurrence = partial(option, group="recurrence")  # of a recurrent encoder
+
+
 @dataclass(frozen=True)
 class ModelConfig:
     """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
@@ -248,40 +253,41 @@ class ModelConfig:
     encoder_layers: int = option(
         4,
         "number of encoder layers; captioner-transformer: over the cells, 0 for none",
+        group="blocks recurrence",
         at_most=MAX_LAYERS,
     )
     decoder_layers: int = option(4, "number of decoder layers", least=1, at_most=MAX_LAYERS)
-    heads: int = option(
+    heads: int = of_blocks(
         4, "number of heads of the Transformer's attention", least=1, at_most=MAX_SIZE
     )
-    position: str = option(
+    position: str = of_blocks(
         "sinusoidal",
         "positions of tokens in a Transformer; `attn models` lists them",
         registry="position",
     )
-    position_offset: int = option(
+    position_offset: int = of_blocks(
         0, "sinusoidal, sinusoidal_2017: position of the first token", at_most=MAX_SLOTS
     )
-    norm: str = option(
+    norm: str = of_blocks(
         "pre",
         "layer normalisation of a Transformer: pre, before each block (Xiong et al. 2020), or "
         "post, after its residual connection (Vaswani et al. 2017)",
         choices=("pre", "post"),
     )
-    norm_epsilon: float = option(
+    norm_epsilon: float = of_blocks(
         1e-5,
         "number that a Transformer's layer normalisation adds to the variance",
         above=0,
         at_most=1,
     )
-    embedding_norm: bool = option(
+    embedding_norm: bool = of_blocks(
         False, "Transformer: normalise embeddings with their positions (Devlin et al. 2019)"
     )
-    embedding_scale: bool = option(
+    embedding_scale: bool = of_blocks(
         True,
         "Transformer: multiply embeddings by the root of their size (Vaswani et al. 2017, 3.4)",
     )
-    activation: str = option(
+    activation: str = of_blocks(
         "relu",
         "activation of a Transformer's feed-forward layers: relu, gelu (Hendrycks and Gimpel "
         "2016), gelu_tanh (its approximation) or swish (Ramachandran et al. 2017)",
@@ -292,18 +298,18 @@ class ModelConfig:
         "Transformer: a linear layer, the activation and layer normalisation before the output "
         "matrix (Devlin et al. 2019)",
     )
-    mixing: str = option(
+    mixing: str = of_blocks(
         "attention",
         "how tokens of a Transformer's encoder and decoder read each other; `attn models` lists it",
         registry="mixing",
     )
-    cell: str = option("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
+    cell: str = of_recurrence("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
     readout: int = option(
         0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
     )
-    bidirectional: bool = option(True, "make the recurrent encoder bidirectional")
+    bidirectional: bool = of_recurrence(True, "make the recurrent encoder bidirectional")
     dropout: float = option(0.1, "dropout of residual branches, embeddings and the output", below=1)
-    attention_dropout: float = option(
+    attention_dropout: float = of_blocks(
         0.0, "dropout of the Transformer's attention weights", below=1
     )
     alignment_layer: bool = option(
@@ -313,7 +319,7 @@ class ModelConfig:
     tied: bool = option(
         True, "share one matrix between target embedding and output (and source, if joint)"
     )
-    max_source: int = option(
+    max_source: int = of_recurrence(
         512, "longest source in tokens, end token included", least=1, at_most=MAX_SLOTS
     )
     copy: str = option(
@@ -341,7 +347,7 @@ class ModelConfig:
     attention: AttentionConfig = option(
         AttentionConfig, "attention of the decoder to the memory, or of a classifier's pooling"
     )
-    self_attention: SelfAttentionConfig = option(
+    self_attention: SelfAttentionConfig = of_blocks(
         SelfAttentionConfig, "self-attention of a Transformer's encoder and decoder"
     )
     image: ImageConfig = option(ImageConfig, "image encoder of a captioner")

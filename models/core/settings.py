@@ -74,18 +74,19 @@ class Limits:
         )
 
 
-def option(default: Any, doc: str, **limits: Any) -> Any:
+def option(default: Any, doc: str, *, group: str = "", **limits: Any) -> Any:
     """Declare a dataclass field: its default, its doc, and the fields of its `Limits`.
 
     A number is at least 0 unless `least` or `above` is given. A class as default declares a
-    nested table of settings.
+    nested table of settings. group: words by which families state it together with others.
     """
+    known = {"doc": doc, "group": group}
     if isinstance(default, type):
-        return field(default_factory=default, metadata={"doc": doc, "limits": Limits()})
+        return field(default_factory=default, metadata={**known, "limits": Limits()})
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     if is_number and "above" not in limits:
         limits = {"least": 0, **limits}
-    return field(default=default, metadata={"doc": doc, "limits": Limits(**limits)})
+    return field(default=default, metadata={**known, "limits": Limits(**limits)})
 
 
 def _cached(function: F) -> F:
