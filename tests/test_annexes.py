@@ -22,7 +22,7 @@ import pytest
 
 from models.core.annexes import ANNEXES as ROWS
 from tests.forks import in_child
-from tests.test_layers import FILES, imported, tree
+from tests.source import FILES, imported, tree
 from tests.torn_down import ANNEXES, is_own, tear_down
 
 TABLE_OF_ROWS = "models.core.annexes"

@@ -12,8 +12,8 @@ from pathlib import Path
 from attncli.shell.app import COMMANDS
 from attncli.task.table import TASKS
 from models.core.registry import TABLES
+from tests.source import FILES, ROOT, imported, tree
 
-ROOT = Path(__file__).parent.parent
 ROOMS = [  # each may import those above it in this list
     "models.core",
     "models.attention",
@@ -49,35 +49,6 @@ ROOMS = [  # each may import those above it in this list
 RANKS = {room: rank for rank, room in enumerate(ROOMS)}
 MAX_FILES = 21  # of a folder
 NAMELESS = {"attncli", "attncli.version", "attncli.__main__"}  # no room: version, load, start
-
-
-def module_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-FILES = {
-    module_of(path): path
-    for package in ("models", "attncli")
-    for path in sorted((ROOT / package).rglob("*.py"))
-}
-
-
-@cache
-def tree(module: str) -> ast.Module:
-    return ast.parse(FILES[module].read_text(encoding="utf-8"))
-
-
-def imported(nodes: Iterator[ast.AST]) -> Iterator[str]:
-    """Return the modules that import statements name."""
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.module and not node.level, "imports are absolute"
-            for alias in node.names:  # `from attncli import console` names attncli.terminal.console
-                inner = f"{node.module}.{alias.name}"
-                yield inner if inner in FILES else node.module
 
 
 def room(module: str) -> str:
@@ -122,6 +93,13 @@ def test_no_module_imports_itself_by_a_detour() -> None:
         free = {module for module, names in graph.items() if not names & graph.keys()}
         assert free, f"a circle among {sorted(graph)}"
         graph = {module: names for module, names in graph.items() if module not in free}
+
+
+def test_helpers_of_tests_have_files_of_their_own() -> None:
+    for path in (ROOT / "tests").rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        found = [name for name in imported(nodes) if ".test_" in name]
+        assert not found, f"{path} imports {found}"
 
 
 def test_every_room_is_there() -> None:

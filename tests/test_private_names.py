@@ -9,7 +9,7 @@ import re
 import torch
 from sacrebleu.metrics.base import Metric
 
-from tests.test_layers import ROOT
+from tests.source import ROOT
 
 # name: the library in pyproject.toml; none for Python's own
 USED = {

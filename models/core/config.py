@@ -247,6 +247,8 @@ class AudioConfig:
 class ModelConfig:
     """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
 
+    REMOVED: ClassVar[Mapping[str, object]] = {"encoder_attention": "none", "input_feeding": True}
+
     family: str = option(
         "transformer", "composition of encoder, attention and decoder", registry="family"
     )
@@ -322,14 +324,6 @@ class ModelConfig:
         0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
     )
     bidirectional: bool = option(True, "make the recurrent encoder bidirectional")
-    encoder_attention: str = option(
-        "none",
-        "self-attention inside the recurrent encoder: none or intra (Cheng et al. 2016)",
-        choices=("none", "intra"),
-    )
-    input_feeding: bool = option(
-        True, "luong: feed the attentional vector to the next step (Luong et al. 2015, 3.3)"
-    )
     dropout: float = option(0.1, "dropout of residual branches, embeddings and the output", below=1)
     attention_dropout: float = option(
         0.0, "dropout of the Transformer's attention weights", below=1

@@ -110,7 +110,7 @@ SETTING_GROUPS = {  # fields of ModelConfig that several families read, by a nam
         *("norm", "norm_epsilon", "embedding_norm", "embedding_scale", "activation", "mixing"),
         "self_attention",
     ),
-    "recurrence": ("encoder_layers", "cell", "bidirectional", "encoder_attention", "max_source"),
+    "recurrence": ("encoder_layers", "cell", "bidirectional", "max_source"),
 }
 SETTINGS = {  # the setting that the names of a kind are values of, if its section has another name
     "pooling": "model.pooling",

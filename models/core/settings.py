@@ -7,10 +7,11 @@ import difflib
 import json
 import math
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeGuard, TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from models.core.errors import ConfigurationError, unknown_name
 from models.core.registry import TABLES, package_hint
@@ -18,6 +19,7 @@ from models.core.registry import is_name as is_registered
 from models.core.registry import names as registered_names
 
 C = TypeVar("C")
+F = TypeVar("F", bound=Callable[[type], Any])
 V = TypeVar("V")
 Values = dict[str, Any]  # settings by name, as JSON and TOML store them, tables in tables
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -80,16 +82,23 @@ def option(default: Any, doc: str, **limits: Any) -> Any:
     """
     if isinstance(default, type):
         return field(default_factory=default, metadata={"doc": doc, "limits": Limits()})
-    if _is_number(default) and "above" not in limits:
+    is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
+    if is_number and "above" not in limits:
         limits = {"least": 0, **limits}
     return field(default=default, metadata={"doc": doc, "limits": Limits(**limits)})
 
 
-def fields_of(config_class: type) -> dict[str, dataclasses.Field[Any]]:
+def _cached(function: F) -> F:
+    """Return a function of a settings class that computes each result once."""
+    return typing.cast(F, cache(function))  # mypy takes a dataclass for what has no hash
+
+
+@_cached
+def fields_of(config_class: type) -> Mapping[str, dataclasses.Field[Any]]:
     """Return the fields of a settings class by name; of one with TABLES, those that it names."""
     found = {f.name: f for f in dataclasses.fields(config_class)}
     names = getattr(config_class, "TABLES", "").split() or found
-    return {name: found[name] for name in names}
+    return MappingProxyType({name: found[name] for name in names})
 
 
 def limits_of(config_class: type, name: str) -> Limits:
@@ -97,7 +106,7 @@ def limits_of(config_class: type, name: str) -> Limits:
     return fields_of(config_class)[name].metadata.get("limits", Limits())
 
 
-@cache
+@_cached
 def types_of(config_class: type) -> dict[str, object]:
     """Return the resolved type of each field."""
     return typing.get_type_hints(config_class)
@@ -123,7 +132,7 @@ def merged(config: C, values: Mapping[str, object], *, where: str = "") -> C:
     class derives from the other values; otherwise it is refused. `upgraded` of a class replaces
     settings of version 1.0 that others express now.
     """
-    changes, kinds = {}, types_of(type(config))  # type: ignore[arg-type]
+    changes, kinds = {}, types_of(type(config))
     values = config.upgraded(values) if hasattr(config, "upgraded") else values
     for name, value in values.items():
         place = f"{where}.{name}" if where else name
@@ -135,11 +144,13 @@ def merged(config: C, values: Mapping[str, object], *, where: str = "") -> C:
             kind = tuple[str, ...] if removed[name] == () else type(removed[name])
             if converted(value, kind, place) != removed[name]:
                 raise ConfigurationError(
-                    f"{place} = {short(value)}, a setting that version 1.0 had",
+                    f"{place} = {short(value)}, a setting of earlier versions",
                     f"no such setting: here it is always {removed[name]!r}",
                 )
             continue
         current = getattr(config, name)
+        if value == current and type(value) is type(current):
+            continue  # usual: a bundle stores all settings, and few of them differ from the default
         if dataclasses.is_dataclass(current):
             if not isinstance(value, Mapping):
                 raise ConfigurationError(
@@ -182,13 +193,13 @@ def overridden(config: C, assignments: Iterable[str]) -> C:
 
 def check_limits(config: object, *, where: str = "") -> None:
     """Raise ConfigurationError if any value of the settings is outside its limits."""
-    for name in fields_of(type(config)):
+    for name, known in fields_of(type(config)).items():
         place = f"{where}.{name}" if where else name
         value = getattr(config, name)
         if dataclasses.is_dataclass(value):
             check_limits(value, where=place)
-        else:
-            within(limits_of(type(config), name), value, place)
+        elif value != known.default:
+            within(known.metadata.get("limits", Limits()), value, place)
 
 
 def within(limits: Limits, value: V, place: str) -> V:
@@ -206,13 +217,9 @@ def within(limits: Limits, value: V, place: str) -> V:
             raise ConfigurationError(
                 f"{place} = {value!r}", f"one of {', '.join(filter(None, allowed))}", hint
             )
-    elif _is_number(value) and not limits.contains(value):
+    elif isinstance(value, (int, float)) and not limits.contains(value):
         raise ConfigurationError(f"{place} = {short(value)}", limits.range)
     return value
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def converted(value: Any, kind: Any, place: str) -> Any:
@@ -231,7 +238,7 @@ def converted(value: Any, kind: Any, place: str) -> Any:
         items = value.split(",") if isinstance(value, str) else value
         if not isinstance(items, (list, tuple)):
             raise TypeError(value)
-        return tuple(str(item) for item in items if str(item))
+        return tuple(filter(None, map(str, items)))
     except (KeyError, TypeError, ValueError, OverflowError):
         expected = TYPE_NAMES.get(kind, "texts, separated by commas")
         raise ConfigurationError(f"{place} = {short(value)}", expected) from None

@@ -15,7 +15,7 @@ from models.core.types import VocabularySizes
 from models.networks.decoder import Decoder
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.image_encoder import ImageEncoder, pretrained_parameters
-from models.networks.recurrent_encoder import IntraEncoder, RnnEncoder
+from models.networks.recurrent_encoder import RnnEncoder
 from models.networks.transformer_decoder import TransformerDecoder
 
 
@@ -51,15 +51,14 @@ def check_encoder_layers(config: ModelConfig) -> None:
 
 def recurrent_encoder(
     embedding: Embedding, config: ModelConfig, *, attends: bool = True
-) -> RnnEncoder | IntraEncoder:
-    """Build the recurrent encoder of a model, with or without self-attention inside.
+) -> RnnEncoder:
+    """Build the recurrent encoder of a model.
 
     attends: True if the decoder has attention, whose score may require slots of the query's size.
     """
     halved = attends and config.bidirectional and needs_equal_sizes(config)
     hidden = config.hidden // 2 if halved else config.hidden
-    kind = IntraEncoder if config.encoder_attention == "intra" else RnnEncoder
-    return kind(embedding, config, hidden)
+    return RnnEncoder(embedding, config, hidden)
 
 
 def needs_equal_sizes(config: ModelConfig) -> bool:

@@ -38,7 +38,7 @@ class RecurrentState(NamedTuple):
     """State of a recurrent decoder between two steps."""
 
     recurrent: Tensor  # (R, L, N, H)
-    attentional: Tensor | None = None  # (R, D) last attentional vector, with input feeding
+    attentional: Tensor | None = None  # (R, D) last attentional vector, of LuongDecoder
     history: History | None = None  # of the attention, if a part of it needs one
 
     @property
@@ -257,9 +257,9 @@ class FixedContextDecoder(RnnDecoder):
 
 
 class LuongDecoder(RecurrentDecoder):
-    """Attention after the recurrence; input feeding is optional.
+    """Attention after the recurrence, with input feeding.
 
-    s_t = f(s_{t-1}, [y_{t-1}; a_{t-1}])     input feeding: a is the attentional vector
+    s_t = f(s_{t-1}, [y_{t-1}; a_{t-1}])     a: the attentional vector
     c_t = Attention(s_t, memory)
     a_t = tanh(W_c [c_t; s_t])               the output layer's input
     Luong, Pham and Manning 2015, eq. 5 and section 3.3
@@ -272,14 +272,12 @@ class LuongDecoder(RecurrentDecoder):
         gates = self.recurrence.gate_size
         self.size = config.readout or config.embedding
         self.token_gates = Linear(config.embedding, gates)
-        self.feed_gates = Linear(self.size, gates, bias=False) if config.input_feeding else None
+        self.feed_gates = Linear(self.size, gates, bias=False)
         self.combine = Linear(value_size + config.hidden, self.size, bias=False)  # W_c
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
         """Return the first state; the attentional vector starts at zero."""
         state = super().start(prepared)
-        if self.feed_gates is None:
-            return state
         first = prepared.start.new_zeros(prepared.start.shape[0], self.size)
         return state._replace(attentional=first)
 
@@ -287,15 +285,13 @@ class LuongDecoder(RecurrentDecoder):
         self, gates: Tensor, state: RecurrentState, prepared: RecurrentMemory
     ) -> RecurrentStep:
         """Compute s_t, read with it, and combine both into a_t."""
-        if self.feed_gates is not None:
-            gates = gates + self.feed_gates(state.attentional)
+        gates = gates + self.feed_gates(state.attentional)
         moved = state._replace(recurrent=self.recurrence(gates, state.recurrent))
         hidden = moved.hidden  # (R, H)
         read = self.read(hidden, moved, prepared)
         both = torch.cat([read.context, hidden.to(read.context.dtype)], 1)
         attentional = self.dropout(self.combine(both).tanh())  # (R, D)
-        fed = None if self.feed_gates is None else attentional
-        after = RecurrentState(moved.recurrent, fed, read.history)
+        after = RecurrentState(moved.recurrent, attentional, read.history)
         return RecurrentStep(after, attentional, read.context, read)
 
     def features(self, token_part: Tensor, steps: list[RecurrentStep]) -> Tensor:

@@ -20,7 +20,7 @@ from models.networks.family import (
 )
 from models.networks.image_encoder import ImageEncoder
 from models.networks.recurrent_decoder import RnnDecoder
-from models.networks.recurrent_encoder import IntraEncoder, RnnEncoder
+from models.networks.recurrent_encoder import RnnEncoder
 from models.networks.transformer_encoder import ImageTransformerEncoder, TransformerEncoder
 from models.text.tokenizer import END
 
@@ -30,7 +30,7 @@ class SeveralInputs(nn.Module):
 
     def __init__(
         self,
-        texts: Iterable[RnnEncoder | IntraEncoder | TransformerEncoder],
+        texts: Iterable[RnnEncoder | TransformerEncoder],
         image: ImageEncoder | None = None,
         cells: nn.Module | None = None,
     ) -> None:

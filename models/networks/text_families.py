@@ -52,7 +52,7 @@ class Luong(RecurrentTranslator):
     Source: Luong, Pham, Manning 2015.
     """
 
-    settings = ("recurrence", "readout", "input_feeding", "copy", "attention")
+    settings = ("recurrence", "readout", "copy", "attention")
     decoder_class = LuongDecoder
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from tests.attncli.files import write
+
 KEYS = {"colour": ("red", "green", "blue"), "animal": ("dog", "cat", "horse"), "none": ("",)}
 OTHERS = ("the", "a", "we", "see", "old", "new", "house", "today", "again")
 
@@ -23,5 +25,5 @@ def toy_rows(count: int, seed: int = 1) -> list[tuple[str, str]]:
 
 def write_toy(path: Path, count: int, seed: int = 1) -> Path:
     """Write a table of labelled texts."""
-    path.write_text("".join(f"{label}\t{text}\n" for label, text in toy_rows(count, seed)), "utf-8")
+    write(path, toy_rows(count, seed))
     return path

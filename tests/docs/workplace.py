@@ -18,6 +18,7 @@ from models.core.use_config import SearchConfig, TokenizerConfig
 from models.networks.bundle import Bundle, build, save, sizes_of
 from models.storage.installed import BOX
 from models.text.tokenizer import Tokenizer
+from tests.attncli.files import write
 from tests.attncli.labels import write_toy
 from tests.docs.pages import MISSING, ROOT
 from tests.fixtures.small import FILES
@@ -118,7 +119,7 @@ def write_rows(folder: Path) -> None:
     rows = ["source\tpicture\ttarget", *["A dog.\ta.jpg\tEin Hund."] * 20]
     record = {"source": "A dog runs.", "draft": "Ein Hund."}
     for name, lines in (("edits.tsv", texts), ("dev-edits.tsv", texts), ("scenes.tsv", rows)):
-        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        write(folder / name, lines)
     (folder / "edits.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
     tokenizer, config = Tokenizer.read(FILES / "bundles/rnnsearch"), small_config(ROW_PRESET)
     model = build(config, sizes_of(tokenizer, config.family))

@@ -20,6 +20,7 @@ from attncli.serve.options import ServeOptions
 from attncli.shell import app
 from models.storage.installed import BOX
 from tests.attncli.bulk import in_process
+from tests.attncli.files import write
 
 SMALL = Path(__file__).parent.parent / "fixtures" / "small"
 BUNDLES = SMALL / "bundles"
@@ -135,11 +136,11 @@ def python(method: str, model: Path, given: tuple[object, ...]) -> Door:
 
 def write_inputs(folder: Path) -> None:
     """Write lines, a test set of pairs and one of labels into a folder."""
-    (folder / "lines.txt").write_text("".join(f"{line}\n" for line in LINES), "utf-8")
+    write(folder / "lines.txt", LINES)
     pairs = (SMALL / "dev.tsv").read_text("utf-8").splitlines()[:8]
-    (folder / "test.tsv").write_text("".join(f"{row}\n" for row in pairs), "utf-8")
+    write(folder / "test.tsv", pairs)
     labels = [("en", "The man never sleeps."), ("de", "Der Mann schläft nie."), ("fr", "Il dort.")]
-    (folder / "labels.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in labels), "utf-8")
+    write(folder / "labels.tsv", labels)
 
 
 DOORS: dict[str, Door] = {

@@ -13,6 +13,7 @@ from pathlib import Path
 from safetensors.torch import load_file
 
 from attncli.training.log import read_log
+from tests.attncli.command_line import flags
 from tests.attncli.labels import write_toy
 from tests.attncli.training.kinds import (
     CHANGED,
@@ -40,7 +41,7 @@ def training(kind: str, preset: str = "", *changes: str, words: tuple[str, ...] 
     def run(folder: Path) -> tuple[str, bytes]:
         given, settings = DATA[kind](folder)
         options = ["-p", preset] if preset else []
-        own = [word for one in (*settings, *SHORT, *changes) for word in ("-s", one)]
+        own = flags((*settings, *SHORT, *changes))
         return trained(folder / "run", *given, *options, *words, *own)
 
     return run
@@ -80,7 +81,7 @@ def from_model(*changes: str, words: tuple[str, ...] = ()) -> Training:
 
     def run(folder: Path) -> tuple[str, bytes]:
         texts = write_texts(folder)
-        own = [word for one in (*SHORT, "train.log_every=1", *changes) for word in ("-s", one)]
+        own = flags((*SHORT, "train.log_every=1", *changes))
         start = ("--start-from", str(BUNDLES / "transformer"))
         return trained(folder / "run", str(texts.train), "--dev", str(texts.dev), *start, *own)
 
@@ -91,7 +92,7 @@ def aligner(folder: Path) -> tuple[str, bytes]:
     """Train a word aligner on pairs, and align with it."""
     texts = write_texts(folder)
     out = folder / "run"
-    own = [word for one in (*SMALL, *SHORT) for word in ("-s", one)]
+    own = flags((*SMALL, *SHORT))
     said = attn("align", "train", texts.train, "-o", out, "--threads", "1", *own)
     links = attn("align", "-m", out, given=texts.dev.read_text("utf-8"))
     status = said.strip().splitlines()[-1]

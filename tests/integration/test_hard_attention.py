@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy
 import pytest
-import torch
 
 from models.core.config import AttentionConfig
 from models.core.use_config import SearchConfig, TokenizerConfig
-from models.networks.bundle import Bundle, build, save, sizes_of
+from models.networks.bundle import Bundle, save, sizes_of
 from models.storage.presets import model_config
 from models.text.tokenizer import Tokenizer
 from tests.attncli.command_line import Attn
-from tests.models.small import add_noise
+from tests.models.small import random_model
 
 Ask = Callable[..., Any]
 TEXT, GERMAN = "The old dog sees a small house.", "Der alte Hund sieht ein kleines Haus."
@@ -31,10 +30,7 @@ def hard_bundle(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFact
     config = dataclasses.replace(
         model_config("luong-nano"), attention=AttentionConfig(score="general", read="hard")
     )
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        model = build(config, sizes_of(tiny_tokenizer, config.family))
-        add_noise(model, 0.1)
+    model = random_model(config, sizes_of(tiny_tokenizer, config.family), noise=0.1)
     folder = tmp_path_factory.mktemp("hard") / "bundle"
     folder.mkdir()
     save(Bundle(model, tiny_tokenizer, TokenizerConfig(), SearchConfig()), folder)

@@ -7,16 +7,14 @@ from pathlib import Path
 import pytest
 
 from attncli.data.grammar import Pair
-from models.text.tokenizer import train
 from tests.attncli.command_line import Attn
-from tests.models.text.test_languages import CONFIG, multilingual
+from tests.models.text.small import learned, multilingual
 
 
 @pytest.fixture(scope="module")
 def bundle(tiny_pairs: list[Pair], tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a bundle of three languages with random weights."""
-    sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
-    return str(multilingual(train(*sides, 400, CONFIG), tmp_path_factory.mktemp("multi")))
+    return str(multilingual(learned(tiny_pairs), tmp_path_factory.mktemp("multi")))
 
 
 def test_translate_to_a_language(attn: Attn, bundle: str) -> None:

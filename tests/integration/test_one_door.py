@@ -26,6 +26,7 @@ from attncli.translate.dev import DevTexts
 from models.networks.bundle import read
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
+from tests.attncli.files import write
 
 TEXTS = [
     "WHERE IS THE NEXT STATION?",
@@ -75,7 +76,7 @@ class Case(NamedTuple):
         """Return the inputs as a file of lines, or the folder of the files."""
         if find_runner(self.task).files:
             return Path(self.items[0]).parent
-        (folder / "in.txt").write_text("".join(f"{one}\n" for one in self.items), "utf-8")
+        write(folder / "in.txt", self.items)
         return folder / "in.txt"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from attncli.training.command_line import settings
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import SMALL, Texts, assert_same, outcome, run
 from tests.forks import Program
 
@@ -22,10 +22,9 @@ LONG = ("-s", "train.steps=100000", "-s", "train.patience=0", "-s", "train.evalu
 
 
 def arguments(texts: Texts, folder: Path, *more: str) -> list[str]:
-    small = [part for setting in SMALL for part in ("-s", setting)]
     files = [str(texts.train), "--dev", str(texts.dev)]
     named = ["-p", "transformer-nano", "-o", str(folder), "--threads", "1", "--device", "cpu"]
-    return ["train", *files, *named, *small, *more]
+    return ["train", *files, *named, *flags(SMALL), *more]
 
 
 def started(texts: Texts, folder: Path, *more: str) -> Program:
@@ -63,9 +62,8 @@ def test_killed_at_any_moment_it_ends_as_an_unbroken_run(texts: Texts, tmp_path:
         lambda: any(broken.glob(".data.*.part/tokenizer.model")),  # in the preparation
         has(broken / "log.jsonl", '"step": 5,'),  # in an evaluation, or just before it
     ]
-    flags = [part for setting in more for part in ("-s", setting)]
     for moment in [*moments, None]:
-        process = started(texts, broken, *flags)
+        process = started(texts, broken, *flags(more))
         if moment is None:
             wait_until((broken / ".lock").exists, process)
             time.sleep(chance.random() * 2)
@@ -73,7 +71,7 @@ def test_killed_at_any_moment_it_ends_as_an_unbroken_run(texts: Texts, tmp_path:
             wait_until(moment, process)
         process.kill()
         process.communicate()
-    ended(started(texts, broken, *flags), 0)
+    ended(started(texts, broken, *flags(more)), 0)
     left, right = outcome(broken), outcome(tmp_path / "unbroken")
     assert left["files"] == right["files"]
     assert_same(broken, tmp_path / "unbroken")

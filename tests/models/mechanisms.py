@@ -23,7 +23,7 @@ from models.core.settings import fields_of, limits_of
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
-from tests.models.small import VOCABULARY, add_noise, pairs, small_config
+from tests.models.small import VOCABULARY, add_noise, pairs, random_model, small_config
 
 EQUAL_SIZES = {name for name in names("score") if find("score", name).needs_equal_sizes}
 MONOTONIC = [name for name in names("normalise") if issubclass(find("normalise", name), Monotonic)]
@@ -98,23 +98,18 @@ def configured(preset: str, config: AttentionConfig) -> ModelConfig:
 @cache
 def model_of(preset: str, config: AttentionConfig) -> EncoderDecoder:
     """Return a model with random weights. Not to be changed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        model = build(configured(preset, config), SIZES)
-        add_noise(model, 0.1)
-        with torch.no_grad():
-            for part in model.modules():
-                if isinstance(part, Monotonic):
-                    part.offset.fill_(0.2)  # so that steps stop at some slot
-    return model.eval()
+    model = random_model(configured(preset, config), SIZES, noise=0.1)
+    with torch.no_grad():
+        for part in model.modules():
+            if isinstance(part, Monotonic):
+                part.offset.fill_(0.2)  # so that steps stop at some slot
+    return model
 
 
 def transformer(**changes: Any) -> EncoderDecoder:
     """Return a Transformer of random weights with some settings."""
-    torch.manual_seed(1)
-    model = build(dataclasses.replace(small_config(TRANSFORMER), **changes), SIZES)
-    add_noise(model, 0.1)
-    return model.eval()
+    config = dataclasses.replace(small_config(TRANSFORMER), **changes)
+    return random_model(config, SIZES, noise=0.1)
 
 
 def always_sampled(module: M) -> M:

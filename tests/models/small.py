@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -74,17 +75,26 @@ def add_noise(module: nn.Module, scale: float) -> None:
         parameter.add_(torch.randn_like(parameter), alpha=scale)
 
 
+def random_model(
+    config: ModelConfig, sizes: VocabularySizes, *, noise: float = 0.2, seed: int = 1
+) -> EncoderDecoder:
+    """Return a model with random weights, no two of them equal."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = build(config, sizes)
+        add_noise(model, noise)
+    return model.eval()
+
+
 @cache
 def small_model(preset: str, vocabulary: int = VOCABULARY) -> EncoderDecoder:
-    """Return a model of a preset with random weights, no two of them equal. Not to be changed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        source = 0 if reads_images(preset) or hears(preset) else vocabulary
-        model = build(small_config(preset), VocabularySizes(source, vocabulary, source > 0))
-        add_noise(model, 0.2)
-        with torch.no_grad():
-            model.output.bias.add_(torch.randn(vocabulary))
-    return model.eval()
+    """Return a model of a preset with random weights and an uneven output. Not to be changed."""
+    source = 0 if reads_images(preset) or hears(preset) else vocabulary
+    model = random_model(small_config(preset), VocabularySizes(source, vocabulary, source > 0))
+    random = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        model.output.bias.add_(torch.randn(vocabulary, generator=random))
+    return model
 
 
 def sources(*lengths: int, seed: int = 1, vocabulary: int = VOCABULARY) -> tuple[Tensor, Tensor]:
@@ -119,3 +129,17 @@ def pairs(source_lengths: list[int], target_lengths: list[int]) -> Batch:
     target, target_mask = sources(*target_lengths, seed=2)
     begun = torch.nn.functional.pad(target[:, :-1], (1, 0), value=START)
     return Batch(source, source_mask, begun, target, target_mask)
+
+
+def step(ours: Any, gates: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+    """Return the state after a step of PyTorch's LSTM, whose input is the gates of ours."""
+    size = state.shape[2]
+    theirs = torch.nn.LSTMCell(1, size)
+    keep, write, show, new = (part * size for part in range(4))  # our order of the gates
+    order = torch.cat([torch.arange(start, start + size) for start in (write, keep, new, show)])
+    inner = gates[:, order] + ours.recurrent.bias[order]
+    weights = (torch.eye(4 * size), ours.recurrent.weight[order], *[torch.zeros(4 * size)] * 2)
+    for name, value in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), weights, strict=True):
+        setattr(theirs, name, torch.nn.Parameter(value))
+    theirs.input_size = 4 * size
+    return torch.stack(theirs(inner, tuple(state.unbind(1))), 1)

@@ -16,30 +16,26 @@ from torch import Tensor
 from models import load_classifier
 from models.alignment import AlignConfig, align
 from models.alignment.hmm import link_probabilities, trained
-from models.core.use_config import SearchConfig
 from models.engines.captioner import Captioner
 from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import EnsembleTranslator, Translator
 from models.explain.methods import self_weights
 from models.storage.presets import PRESETS
-from models.text.languages import Glossary, Term
-from models.text.tokenizer import train
-from tests.models.inference.test_captioner import bundle_of, make_images
-from tests.models.inference.test_ensemble import random_translator
+from tests.models.inference.small import (
+    GLOSSARY,
+    SEARCHES,
+    bundle_of,
+    make_images,
+    random_translator,
+)
 from tests.models.small import reads_images
-from tests.models.text.test_languages import CONFIG, multilingual
+from tests.models.text.small import CONFIG, learned, multilingual
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 Get = Callable[[str], Any]  # a fixture by its name
 TEXTS = ["The dog sees a house.", "He ran.", "", "My  old dog sleeps in the garden.", "A man."]
 PAIRS = [*zip(TEXTS, ["Der Hund sieht es.", "Er lief.", "x", "Mein Hund.", ""], strict=True)]
 PAIRS += [("a dog runs", "ein Hund rennt")] * 3
-SEARCHES = {
-    "beam": SearchConfig(nbest=3, max_caption=9),
-    "greedy": SearchConfig(method="greedy", max_caption=9),
-    "sample": SearchConfig(method="sample", nbest=2, max_caption=9),
-}
-GLOSSARY = Glossary((Term("dog", "Hund"), Term("house", "Haus")))
 CAPTIONERS = [name for name in PRESETS if name.endswith("nano") and reads_images(name)]
 
 
@@ -102,8 +98,7 @@ for each, kind in itertools.product(CAPTIONERS, ("beam", "sample")):
 
 @pytest.fixture
 def of_languages(tiny_pairs: Any, tmp_path: Path) -> Translator:
-    sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
-    return Translator.read(multilingual(train(*sides, 400, CONFIG), tmp_path))
+    return Translator.read(multilingual(learned(tiny_pairs), tmp_path))
 
 
 def same(one: Any, other: Any) -> None:

@@ -28,6 +28,7 @@ from models.storage.presets import PRESETS
 from models.storage.settings import Shared, write_alignment
 from models.storage.weights import quantised, restored, stored_as, weights_of
 from models.text.tokenizer import Tokenizer, train
+from tests.models.damage import flip
 from tests.models.small import small_config, small_model
 from tests.torture.mutate import damage
 
@@ -160,12 +161,6 @@ NETWORK = Shared("photos", "encoder.body.")
 
 def copied(bundle: Path, folder: Path) -> Path:
     return Path(shutil.copytree(bundle, folder))
-
-
-def flip(path: Path, at: float = 0.9) -> None:
-    content = bytearray(path.read_bytes())
-    content[int(len(content) * at)] ^= 1
-    path.write_bytes(content)
 
 
 @pytest.mark.parametrize("preset", SMALL)

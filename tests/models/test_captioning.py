@@ -11,7 +11,7 @@ import torch
 from models.core.types import VocabularySizes
 from tests.models.attention.formulas import FORMULAS
 from tests.models.mechanisms import BATCH
-from tests.models.small import VOCABULARY, imaged, small_model
+from tests.models.small import VOCABULARY, imaged, small_model, step
 
 SIZES = VocabularySizes(0, VOCABULARY, False)
 
@@ -66,17 +66,3 @@ def test_the_decoder_equals_two_lstms_of_pytorch_around_the_attention() -> None:
         found.append(writing[:, 0])
     expected = model.teacher_force(batch).features
     torch.testing.assert_close(torch.stack(found, 1), expected, atol=1e-5, rtol=1e-5)
-
-
-def step(ours: Any, gates: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
-    """Return the state after a step of PyTorch's LSTM, whose input is the gates of ours."""
-    size = state.shape[2]
-    theirs = torch.nn.LSTMCell(1, size)
-    keep, write, show, new = (part * size for part in range(4))  # our order of the gates
-    order = torch.cat([torch.arange(start, start + size) for start in (write, keep, new, show)])
-    inner = gates[:, order] + ours.recurrent.bias[order]
-    weights = (torch.eye(4 * size), ours.recurrent.weight[order], *[torch.zeros(4 * size)] * 2)
-    for name, value in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), weights, strict=True):
-        setattr(theirs, name, torch.nn.Parameter(value))
-    theirs.input_size = 4 * size
-    return torch.stack(theirs(inner, tuple(state.unbind(1))), 1)

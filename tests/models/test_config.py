@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, is_dataclass
 from functools import partial
 from typing import Any
 
 import pytest
 
 from attncli.training.settings.config import RunConfig
-from models.core.config import AttentionConfig, AudioConfig, ModelConfig
+from models.core.config import AudioConfig, ModelConfig
 from models.core.errors import ModelError, unknown_name
 from models.core.registry import names
 from models.core.settings import (
     Limits,
-    check_limits,
     fields_of,
     from_dict,
     limits_of,
@@ -24,11 +24,23 @@ from models.core.settings import (
     option,
     overridden,
     to_dict,
+    within,
 )
-from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig
+from models.core.use_config import AlignConfig, SearchConfig
 from models.storage.presets import PRESETS, model_config, preset, usual_preset
 
-CLASSES = [AlignConfig, AttentionConfig, ModelConfig, SearchConfig, TokenizerConfig, RunConfig]
+
+def _with_tables(config_class: Any) -> Iterator[Any]:
+    """Yield a class of settings and those of its tables."""
+    yield config_class
+    for field in fields_of(config_class).values():
+        if is_dataclass(field.default_factory):
+            yield from _with_tables(field.default_factory)
+
+
+CLASSES = sorted(
+    {*_with_tables(RunConfig), AlignConfig, SearchConfig}, key=lambda one: one.__name__
+)
 
 
 @dataclass(frozen=True)
@@ -59,8 +71,9 @@ def test_every_setting_is_documented_within_its_limits_and_survives_json(
     for name, field in fields_of(config_class).items():
         doc = field.metadata["doc"]
         assert doc.strip() == doc and doc and not doc.endswith("."), name
+        if field.default is not MISSING:
+            within(limits_of(config_class, name), field.default, name)
     config = config_class()
-    check_limits(config)
     assert from_dict(config_class, json.loads(json.dumps(to_dict(config)))) == config
 
 
@@ -130,7 +143,7 @@ def outside(limits: Limits) -> list[Any]:
         return [f"{limits.allowed[-1]}x"]
     edges = [limits.above, limits.below]
     edges += [None if limits.least is None else limits.least - 1]
-    edges += [None if limits.at_most is None else limits.at_most + 1]
+    edges += [None if limits.at_most is None else 2 * limits.at_most + 1]
     return [math.nan, *(edge for edge in edges if edge is not None)] if limits.range else []
 
 
@@ -210,17 +223,21 @@ def test_a_removed_setting_is_ignored_with_its_value_and_refused_with_another() 
     assert from_dict(AudioConfig, {"center": True, "range": 70.0}) == AudioConfig(center=True)
     spoken = ("model.audio.center=true", "model.audio.range=70", "train.clip=1")
     assert overridden(RunConfig(), spoken).model.audio == AudioConfig(center=True)
+    old = {"model": {"encoder_attention": "none", "input_feeding": True}}
+    assert from_dict(RunConfig, old) == RunConfig()
     for begins, rate in ((0, 0.0), (1, 0.0002)):  # of self-critical training
         train = {"self_critical_from": begins, "self_critical_lr": 0.0002}
         assert from_dict(RunConfig, {"train": train}).train.self_critical_lr == rate
     for config_class, values, facts in (
         (ModelConfig, {"self_attention": {"read": "hard"}}, ("self_attention.read", "'soft'")),
+        (ModelConfig, {"encoder_attention": "intra"}, ("encoder_attention = 'intra'", "'none'")),
+        (ModelConfig, {"input_feeding": False}, ("input_feeding = False", "always True")),
         (AudioConfig, {**WHISPER_1_0, "mel": "htk"}, ("mel = 'htk'", "'slaney'")),
         (AudioConfig, {"center": True, "range": 0.0}, ("range = 0.0", "70.0")),
         (
             RunConfig,
             {"train": {"divergence": 5.0}},
-            ("train.divergence = 5.0", "version 1.0", "3.0"),
+            ("train.divergence = 5.0", "earlier versions", "3.0"),
         ),
     ):
         found = refused(partial(from_dict, config_class, values))

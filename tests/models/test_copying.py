@@ -29,7 +29,7 @@ from models.signals.imagenet import (
 )
 from models.text.tokenizer import END, PAD, START, Tokenizer
 from tests.models.contracts import check_alone, check_steps
-from tests.models.small import VOCABULARY, add_noise, pairs, small_config
+from tests.models.small import VOCABULARY, pairs, random_model, small_config
 
 FEATURES = 1280  # of the last grid
 LABELLED = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, labels=3)
@@ -48,17 +48,15 @@ def labels_of(model: EncoderDecoder) -> ImageLabels:
 @cache
 def model() -> EncoderDecoder:
     """Return a captioner whose labels are terms of one to three random tokens."""
+    made = random_model(config(), VocabularySizes(0, VOCABULARY, False), noise=0.1)
+    labels = labels_of(made)
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        made = build(config(), VocabularySizes(0, VOCABULARY, False))
-        add_noise(made, 0.1)
-        with torch.no_grad():
-            labels = labels_of(made)
-            labels.noun.copy_(torch.randint(LABELS, (LABELS,)))
-            ids = torch.randint(5, VOCABULARY, (LABELS, TOKENS))
-            lengths = torch.randint(1, 4, (LABELS, 1))
-            labels.tokens.copy_(ids.where(torch.arange(TOKENS) < lengths, PAD))
-    return made.eval()
+        labels.noun.copy_(torch.randint(LABELS, (LABELS,)))
+        ids = torch.randint(5, VOCABULARY, (LABELS, TOKENS))
+        lengths = torch.randint(1, 4, (LABELS, 1))
+        labels.tokens.copy_(ids.where(torch.arange(TOKENS) < lengths, PAD))
+    return made
 
 
 def batch() -> Batch:

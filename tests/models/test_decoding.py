@@ -2,109 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
-from functools import cache
-from typing import Any
-
 import pytest
 import torch
 
 from models.attention.softmax import NullSlot
-from models.core.config import ACTIVATIONS, AttentionConfig, ModelConfig, SelfAttentionConfig
-from models.core.registry import names
-from models.core.sources import vocabulary_sizes
 from models.core.types import Batch
 from models.core.use_config import SearchConfig
-from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.beam import search
 from models.search.hypotheses import Finished
 from models.text.tokenizer import PAD
 from tests.models.contracts import CLOSE, alone, check, close
-from tests.models.inference.search.test_beam import agree
+from tests.models.inference.search.exhaustive import agree
+from tests.models.rows import TEXTS
+from tests.models.rows import batch_of as rows_of
 from tests.models.small import (
     CLASSIFIERS,
     FIRST_WORD,
     TEXT_PRESETS,
-    VOCABULARY,
-    add_noise,
-    hears,
-    imaged,
-    pairs,
-    reads_images,
     small_config,
     small_model,
-    sounded,
 )
-from tests.models.test_several_inputs import TEXTS, WITH_IMAGE
-from tests.models.test_several_inputs import batch_of as rows_of
+from tests.models.variants import LABELLED, PAIRS, VARIANTS, batch_of, model_of
 
 every_preset = pytest.mark.parametrize("preset", TEXT_PRESETS)
-LENGTHS = [4, 7, 2]
-PAIRS = pairs(LENGTHS, [5, 3, 6])
-ONE = PAIRS.target_in[:, :1]  # one step
-LABELLED = PAIRS._replace(target_in=ONE, target_out=ONE, target_mask=PAIRS.target_mask[:, :1])
 MAX_TOKENS = 17
-
-
-def batch_of(preset: str, batch: Batch = PAIRS) -> Batch:
-    """Return sources and targets of different lengths, as a preset reads them.
-
-    Captioners get fewer cells than their grid has, so that there is padding for them too.
-    """
-    if hears(preset):
-        return sounded(batch)
-    return batch._replace(source=imaged(batch.source)) if reads_images(preset) else batch
-
-
-def variants() -> dict[str, tuple[ModelConfig, Batch]]:
-    """Return settings with a batch: axes of a Transformer, copying, rows of several inputs."""
-    base = small_config("transformer-nano")
-    axes: list[dict[str, Any]] = [
-        {"norm": "post"},
-        {"norm": "post", "embedding_norm": True, "embedding_scale": False, "norm_epsilon": 1e-3},
-        {"position_offset": 2},
-        {"position": "sinusoidal_2017", "position_offset": 1},
-        {"output_transform": True, "activation": "gelu"},
-        {"alignment_layer": True},
-        *({"activation": name} for name in ACTIVATIONS),
-        *({"mixing": name} for name in names("mixing")),
-    ]
-    for position, score in itertools.product(names("position"), ("", "cosine", "qk_norm")):
-        axes.append({"position": position, "self_attention": SelfAttentionConfig(score=score)})
-    found = {str(axis): (dataclasses.replace(base, **axis), PAIRS) for axis in axes}
-    copied = torch.cat([PAIRS.target_in[:, :3], PAIRS.source[:, :3]], 1)  # half of them
-    null = AttentionConfig(null_slot=True)
-    for preset in ("rnnsearch-nano", "luong-nano", "transformer-nano", "seq2seq-nano"):
-        config = small_config(preset)
-        for kind in names("copy") if preset != "seq2seq-nano" else ():
-            copying = dataclasses.replace(config, copy=kind, attention=null)
-            found[f"{preset} {kind}"] = copying, PAIRS._replace(target_in=copied)
-        if preset != "transformer-nano":
-            intra = dataclasses.replace(config, encoder_attention="intra")
-            found[f"{preset} intra"] = intra, PAIRS
-    several = ("multi-source-nano", "multi-source-transformer-nano")
-    for preset, inputs, kind in itertools.product(
-        several, (TEXTS, WITH_IMAGE), names("combination")
-    ):
-        config = dataclasses.replace(small_config(preset), inputs=inputs, combination=kind)
-        found[f"{preset} {inputs} {kind}"] = config, rows_of(inputs)
-        found[f"{preset} {inputs} {kind} 1"] = dataclasses.replace(config, heads=1), rows_of(inputs)
-    return found
-
-
-VARIANTS = variants()
-
-
-@cache
-def model_of(config: ModelConfig) -> EncoderDecoder:
-    """Return a model with random weights. Not to be changed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        model = build(config, vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, True))
-        add_noise(model, 0.15)
-    return model.eval()
 
 
 @pytest.mark.parametrize("preset", [*TEXT_PRESETS, *CLASSIFIERS])

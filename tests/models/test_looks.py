@@ -24,10 +24,10 @@ from tests.models.mechanisms import (
     combinations,
 )
 from tests.models.mechanisms import model_of as mechanism_of
+from tests.models.rows import TEXTS
+from tests.models.rows import batch_of as rows_of
 from tests.models.small import TEXT_PRESETS, small_config, small_model
-from tests.models.test_decoding import VARIANTS, batch_of, model_of
-from tests.models.test_several_inputs import TEXTS
-from tests.models.test_several_inputs import batch_of as rows_of
+from tests.models.variants import VARIANTS, batch_of, model_of
 
 SEED = torch.initial_seed()
 

@@ -20,7 +20,7 @@ from models.networks.losses import sequence_loss
 from models.networks.readers import CopyNet, Pointer
 from tests.models.mechanisms import BATCH as RANDOM
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER
-from tests.models.small import add_noise, small_config
+from tests.models.small import random_model, small_config
 
 BATCH = RANDOM._replace(  # half of the tokens that are read are copies
     target_in=torch.cat([RANDOM.target_in[:, :3], RANDOM.source[:, :3]], 1)
@@ -37,11 +37,7 @@ def config(preset: str, kind: str = "pointer") -> ModelConfig:
 @cache
 def model(preset: str, kind: str) -> EncoderDecoder:
     """Return a model with random weights. Not to be changed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        made = build(config(preset, kind), SIZES)
-        add_noise(made, 0.2)
-    return made.eval()
+    return random_model(config(preset, kind), SIZES)
 
 
 def sigmoid(x: Tensor) -> float:

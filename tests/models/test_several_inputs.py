@@ -10,18 +10,13 @@ import pytest
 import torch
 
 from models.core.registry import names
-from models.core.types import Batch, VocabularySizes
-from models.networks.bundle import build
+from models.core.types import VocabularySizes
 from models.networks.encoder_decoder import EncoderDecoder
-from models.search.batching import pad_pairs
 from models.text.tokenizer import END
-from tests.models.small import FIRST_WORD, VOCABULARY, add_noise, small_config
+from tests.models.rows import ROWS, TEXTS, WITH_IMAGE, batch_of
+from tests.models.small import FIRST_WORD, VOCABULARY, random_model, small_config
 
-ROWS = [[4, 5, END, 6, END], [7, END, 8, 9, 10, 11, END], [12, 13, 14, END, 15, 16, END]]
-TARGETS = [[5, 6, 7, END], [8, END], [9, 10, 11, 12, 13, END]]
 SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
-TEXTS = ("source", "draft")
-WITH_IMAGE = ("source", "picture:image")
 CLOSE: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-4}
 RECURRENT, TRANSFORMER = "multi-source-nano", "multi-source-transformer-nano"
 every = pytest.mark.parametrize("combination", names("combination"))
@@ -36,21 +31,7 @@ def model_of(
     config = dataclasses.replace(
         small_config(preset), inputs=inputs, combination=combination, **changes
     )
-    torch.manual_seed(1)
-    model = build(config, SIZES)
-    add_noise(model, 0.2)
-    return model.eval()
-
-
-def batch_of(inputs: tuple[str, ...], numbers: range = range(3)) -> Batch:
-    rows = [ROWS[n] for n in numbers]
-    if inputs == WITH_IMAGE:  # one text each
-        rows = [[token for token in row if token != END] + [END] for row in rows]
-    batch = pad_pairs(rows, [TARGETS[n] for n in numbers], torch.device("cpu"))
-    if inputs == WITH_IMAGE:
-        pictures = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(1))
-        batch = batch._replace(images=pictures[list(numbers)])
-    return batch
+    return random_model(config, SIZES)
 
 
 @each_preset

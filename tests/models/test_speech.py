@@ -9,14 +9,13 @@ import torch
 
 from models.core.registry import names
 from models.core.types import VocabularySizes
-from models.networks.bundle import build
 from models.networks.sound_encoder import side_by_side
 from tests.models.contracts import check_steps
 from tests.models.mechanisms import combinations
 from tests.models.small import (
     VOCABULARY,
-    add_noise,
     pairs,
+    random_model,
     small_config,
     small_model,
     sounded,
@@ -31,10 +30,8 @@ BATCH = sounded(pairs([4, 7, 2], [5, 3, 6]))
 @torch.no_grad()
 def test_every_mechanism_reads_sound(score: str, window: str) -> None:
     for config in combinations(score, window):
-        torch.manual_seed(1)
         changed = dataclasses.replace(small_config(PRESET), attention=config)
-        model = build(changed, VocabularySizes(0, VOCABULARY, False)).eval()
-        add_noise(model, 0.1)
+        model = random_model(changed, VocabularySizes(0, VOCABULARY, False), noise=0.1)
         check_steps(model, BATCH, config)
 
 

@@ -38,9 +38,8 @@ from models.storage.statistical import read_statistical, write_statistical
 from models.text.own_vocabulary import own_kind
 from models.text.tokenizer import LABELS, own_tokenizer, read_tokenizer
 from models.text.vectors import read_vectors
-from tests.models.encoders.test_edgetpu import EDGETPU, TINY, quantised
-from tests.models.text.test_own_vocabulary import LISTS
-from tests.models.text.test_vectors import FORMATS, fasttext
+from tests.models.encoders.small import EDGETPU, TINY, quantised
+from tests.models.text.small import FORMATS, LISTS, fasttext
 from tests.torture.mutate import mutate_json
 
 GRAMMAR = BOX / "grammar-en-de"

@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.attncli.command_line import flags
 from tests.torture.mutate import mutate
 from tests.torture.worker import Result
 
@@ -35,7 +36,7 @@ SECONDS = 60.0  # in which every request must be answered
 GROWTH = 1 << 30  # bytes by which the service may grow; freed memory is kept for later batches
 TOGETHER = 8  # clients
 LIMITS = ("service.max_body=4", "service.max_text=2000", "service.max_pixels=4")
-OPTIONS = ("--threads", "1", *(part for limit in LIMITS for part in ("-s", limit)))
+OPTIONS = ("--threads", "1", *flags(LIMITS))
 
 
 def hostile_requests(folder: Path, random: Random, count: int) -> Iterator[Result]:

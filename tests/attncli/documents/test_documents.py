@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from attncli.data.lines import CHUNK_LINES
 from attncli.documents import messages
 from attncli.documents import translation as documents
 from attncli.documents.document import (
@@ -22,24 +21,12 @@ from attncli.documents.document import (
 )
 from attncli.documents.formats import FORMATS
 from attncli.documents.inline import TAGS, read_lines, with_lines, with_words
-from attncli.faithful.result import TranslatedLine
-from attncli.translate.chunks import translate_lines
-from attncli.translate.engine import TranslateOptions
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
-from models.search.batching import windows
 from tests.attncli.documents import generated
-from tests.attncli.faithful.small import one_to_one
-from tests.upper_model import Upper
+from tests.attncli.documents.capitals import Capitals, outcomes
 
 OPTIONS = {"csv": DocumentOptions(columns=("text",)), "jsonl": DocumentOptions(fields=("text",))}
-
-
-class Capitals(Upper):
-    max_source_length = 10_000
-
-    def __init__(self) -> None:
-        super().__init__(reserved=32)
 
 
 class Same(Capitals):
@@ -55,16 +42,6 @@ def read(name: str, content: str) -> Document:
 
 def made(name: str) -> Iterator[Document]:
     return (read(name, generated.document(name, seed)) for seed in range(60))
-
-
-def outcomes(document: Document, model: Upper) -> list[TranslatedLine]:
-    results = translate_lines(
-        windows(documents.lines_of(document), CHUNK_LINES),
-        model,
-        options=TranslateOptions(verbatim=True),
-        aligner=one_to_one,
-    )
-    return [outcome for chunk in results for outcome in chunk]
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -15,20 +15,9 @@ from attncli.documents.document import (
 )
 from attncli.documents.translation import decoded, opened, written
 from models.core.errors import InputError, ModelError
-from tests.attncli.documents.test_documents import Capitals, outcomes
+from tests.attncli.documents.capitals import Capitals, in_capitals, outcomes
 
-TAG_OR_TEXT = re.compile(r"(?P<tag><[^<>]*>|&\w+;|\{[^{}]*\})|.", re.DOTALL)
 FIELDS = {"jsonl": {"fields": ("a",)}}
-
-
-def in_capitals(name: str, content: str, **options: Any) -> str:
-    """Translate into capitals, except for tags."""
-    document = read_document(content, name, DocumentOptions(**options))
-    texts = [
-        tuple(TAG_OR_TEXT.sub(lambda f: f["tag"] or f[0].upper(), text) for text in segment.texts)
-        for segment in document.segments
-    ]
-    return reassemble(document, texts)
 
 
 def kinds(name: str, content: str) -> list[str]:

@@ -17,7 +17,7 @@ from attncli.documents import translation as documents
 from attncli.documents.document import Document, DocumentOptions, read_document
 from attncli.documents.formats import PACKED
 from models.core.errors import ModelError
-from tests.attncli.documents.test_documents import Capitals, outcomes
+from tests.attncli.documents.capitals import Capitals, outcomes
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 

@@ -17,7 +17,7 @@ from attncli.documents.formats import check_lines
 from attncli.documents.translation import lines_of
 from attncli.faithful.protect import protect
 from models.core.errors import ModelError
-from tests.attncli.documents.test_formats import in_capitals
+from tests.attncli.documents.capitals import in_capitals
 
 PROPERTIES = """# a comment
 greeting = Good day, Zo\\u00eb

@@ -29,14 +29,15 @@ from attncli.scoring.score import MetricScore
 from attncli.training.configuration import run_config
 from attncli.training.sources import comparison_of
 from models.networks.bundle import Bundle, read
-from tests.attncli.command_line import Attn, evaluated
+from tests.attncli.command_line import Attn, evaluated, flags
+from tests.attncli.files import write
 from tests.attncli.training.small import SMALL, write_texts
 from tests.attncli.training.small import run as train
 from tests.attncli.training.small_captions import SMALL as SMALL_IMAGES
 from tests.attncli.training.small_captions import Files, small_config
 
 BASE = run_config("rnnsearch-nano", assignments=["model.bidirectional=false", "train.steps=7"])
-SETTINGS = [word for setting in SMALL for word in ("-s", setting)]
+SETTINGS = flags(SMALL)
 
 
 def test_names_of_parts_and_settings_are_one_language() -> None:
@@ -220,14 +221,14 @@ def test_links_of_ones_own_corpus_give_an_error_rate(tmp_path: Path, attn: Attn)
         " ".join(f"{j}-{j}" for j in range(min(len(text.split()) for text in pair)))
         for pair in pairs
     ]
-    gold.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    write(gold, lines)
     command = ["models", "compare", "none", "dot", "--seeds", "1", "-o", str(out)]
     command += ["-p", "rnnsearch-nano", *SETTINGS, "-s", "train.steps=2"]
     data = ["--train", str(texts.train), "--dev", str(texts.dev)]
     attn(*command, *data, "--gold", gold)
     found = {row["variant"]: row for row in csv.DictReader((out / "comparison.csv").open())}
     assert not found["none"]["aer"] and 0 < float(found["dot"]["aer"]) < 100
-    gold.write_text("".join(f"{line}\n" for line in lines[1:]), "utf-8")
+    write(gold, lines[1:])
     assert "11 sentence pairs" in attn(*command, *data, "--gold", gold, status=1).err
     assert "needs --train" in attn(*command, "--gold", gold, status=2).err
 
@@ -267,8 +268,7 @@ def captioners(files: Files, out: Path, *words: str) -> list[str]:
     settings = [*SMALL_IMAGES, "data.dev_share=0.5", f"train.steps={STEPS}"]
     settings += [f"data.features={files.train.parent / 'features'}"]
     data = ["--images", str(files.images), "--captions", str(files.train), "-p", SOFT]
-    changes = [word for setting in settings for word in ("-s", setting)]
-    return ["models", "compare", *words, *data, *changes, "-o", str(out), "--threads", "1"]
+    return ["models", "compare", *words, *data, *flags(settings), "-o", str(out), "--threads", "1"]
 
 
 def test_reads_and_networks_are_compared_by_cider(files: Files, tmp_path: Path, attn: Attn) -> None:
@@ -300,8 +300,7 @@ def test_splits_of_one_file_are_dev_and_test(files: Files, tmp_path: Path, attn:
         {"filename": name, "split": splits[n % 4], "sentences": [{"raw": text}]}
         for n, (name, text) in enumerate(dict(rows).items())
     ]
-    whole = tmp_path / "karpathy.json"
-    whole.write_text(json.dumps({"images": images}))
+    whole = write(tmp_path / "karpathy.json", json.dumps({"images": images}))
     out = tmp_path / "out"
     named = files._replace(train=whole)
     attn(*captioners(named, out, "soft"), "--seeds", "1")

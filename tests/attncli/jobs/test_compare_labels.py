@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.labels import write_toy
 from tests.attncli.training.small import TINY
 
-SETTINGS = [word for setting in TINY for word in ("-s", setting)]
+SETTINGS = flags(TINY)
 
 
 def test_poolings_are_compared_by_accuracy(tmp_path: Path, attn: Attn) -> None:

@@ -27,7 +27,7 @@ from tests.attncli.training.small import (
     small_config,
     write_texts,
 )
-from tests.models.test_bundle import flip
+from tests.models.damage import flip
 
 
 def refusal(texts: Texts, folder: Path, *changes: str) -> str:

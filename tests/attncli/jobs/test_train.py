@@ -46,7 +46,7 @@ from models.core.errors import ModelError
 from models.networks.bundle import read
 from models.storage.archive import read_about
 from models.storage.settings import read_settings
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import (
     SMALL,
     Texts,
@@ -295,8 +295,7 @@ def test_a_run_that_stopped_early_continues_with_more_patience() -> None:
 
 def test_a_run_continues_by_its_folder(texts: Texts, tmp_path: Path, attn: Attn) -> None:
     folder = str(tmp_path / "run")
-    chosen = [part for setting in SMALL for part in ("-s", setting)]
-    attn("train", texts.train, "-o", folder, *chosen, "-s", "train.steps=3")
+    attn("train", texts.train, "-o", folder, *flags(SMALL), "-s", "train.steps=3")
     assert "finished before, after 3 updates" in attn("train", folder).err
     said = attn("train", folder, "-s", "train.steps=5").err
     counters = read_counters(RunFolder(tmp_path / "run"))

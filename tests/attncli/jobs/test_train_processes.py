@@ -22,6 +22,7 @@ from attncli.training.log import read_log
 from attncli.training.stepper import Stepper, seed_of, split
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
+from tests.attncli.command_line import flags
 from tests.attncli.training import processes, small_captions
 from tests.attncli.training.processes import SIX_STEPS, at, errors, said, signal_self, train_in
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts
@@ -134,7 +135,7 @@ def test_the_command_starts_processes_as_torchrun_does(texts: Texts, tmp_path: P
         "two": [*python, "attncli", "train", "--processes", "2"],
         "torchrun": [*python, *torchrun, "--standalone", "-m", "attncli", "train"],
     }
-    settings = [word for value in (*SMALL, *SIX_STEPS, *SLOWLY) for word in ("-s", value)]
+    settings = flags((*SMALL, *SIX_STEPS, *SLOWLY))
     files = [str(texts.train), "--dev", str(texts.dev), "--threads", "1", "--device", "cpu"]
     for name, program in programs.items():
         command = [*program, *files, "-o", str(tmp_path / name), *settings]
@@ -145,7 +146,7 @@ def test_the_command_starts_processes_as_torchrun_does(texts: Texts, tmp_path: P
 
 def dry_run(texts: Texts, *changes: str) -> list[str]:
     """Return the arguments of attn for a dry run of a minute model."""
-    settings = [word for value in (*SMALL, *SIX_STEPS, *changes) for word in ("-s", value)]
+    settings = flags((*SMALL, *SIX_STEPS, *changes))
     return ["train", str(texts.train), "--dry-run", "--threads", "1", "--device", "cpu", *settings]
 
 

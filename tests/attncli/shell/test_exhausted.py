@@ -13,10 +13,10 @@ from PIL import Image
 
 from attncli.data import tones
 from models.storage.installed import BOX, is_bundle
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import SMALL
 
-TRAINING = ("--preset", "rnnsearch-nano", *(word for one in SMALL for word in ("-s", one)))
+TRAINING = ("--preset", "rnnsearch-nano", *flags(SMALL))
 DEVICE = ("--device", "cpu", "--threads", "1")
 WORDS = {
     "translate": ("translate", "--to", "de", "I see a dog."),

@@ -10,6 +10,7 @@ from attncli.data.grammar import generate
 from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import parse_corpus
+from tests.attncli.files import write
 from tests.attncli.labels import write_toy
 from tests.attncli.training import small_captions
 from tests.attncli.training.small import SMALL, TINY, small_config, write_texts
@@ -60,7 +61,7 @@ def write_rows(folder: Path, count: int = 60, name: str = "rows.tsv") -> Path:
     for number in range(count):
         word, letter = words[number % 5], "abc"[number % 3]
         lines.append(f"{word}\t{letter} {number}\t{letter} {word} {number}")
-    (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    write(folder / name, lines)
     return folder / name
 
 

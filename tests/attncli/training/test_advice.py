@@ -15,7 +15,7 @@ from attncli.training.command_line import settings
 from attncli.training.interfaces import Ended, FinalModel
 from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import SMALL, Texts, run, small_config
 from tests.docs import shell
 
@@ -60,7 +60,7 @@ def test_exhausted_memory_is_enough_with_more_shards_or_smaller_batches(
         return compute(stepper, update, numbers, **more)
 
     monkeypatch.setattr(Stepper, "add_gradients", limited)
-    small = [part for setting in (*SMALL, "train.steps=3") for part in ("-s", setting)]
+    small = flags((*SMALL, "train.steps=3"))
     command = ["train", texts.train, "--dev", texts.dev, "-p", "transformer-nano", *small]
     said = attn(*command, "-o", tmp_path / "full", status=1).err
     assert "lower train.batch_tokens (now 200), or raise train.shards (now 0)" in said

@@ -16,10 +16,10 @@ from attncli.shell import app as shell
 from attncli.training.command_line import settings
 from attncli.translate.data import SHOWN
 from models.core.errors import ModelError, is_exhausted
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.kinds import write_corpus
 from tests.attncli.training.small import SMALL
-from tests.test_layers import FILES, tree
+from tests.source import FILES, tree
 
 COMMAND = re.compile(r"`(attn [^`]*)`|try: (attn [^`]*)$")
 
@@ -66,7 +66,7 @@ def trained(tmp_path: Path, attn: Attn) -> tuple[list[str | Path], Path, str]:
     other = Path(write_corpus(tmp_path, "en", "de", 40))
     words: list[str | Path] = ["train", "-p", "transformer-nano", "--corpus", f"en-to-fr={table}"]
     words += ["--corpus", f"de-to-en={other}", "-o", tmp_path / "run"]
-    words += [part for one in (*SMALL, "train.steps=2") for part in ("-s", one)]
+    words += flags((*SMALL, "train.steps=2"))
     return words, table, attn(*words).err
 
 

@@ -43,7 +43,8 @@ from models.storage.digests import write_files
 from models.storage.replay import ReplayPair, pack_replay, read_replay
 from models.storage.settings import REPLAY, write_alignment
 from models.storage.weights import bundle_weights
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
+from tests.attncli.files import write
 from tests.attncli.training.kinds import VARIED, write_corpus
 from tests.attncli.training.kinds import of_corpora as of_languages
 from tests.attncli.training.small import SMALL, assert_same, load, run
@@ -57,8 +58,7 @@ Texts = tuple[Path, Path]  # source and target
 def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a model of English and German with a replay set."""
     folder = tmp_path_factory.mktemp("start")
-    table = folder / "en-de.tsv"
-    table.write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS[:60]), "utf-8")
+    table = write(folder / "en-de.tsv", PAIRS[:60])
     corpora = [parse_corpus(f"en-de={table}")]
     run(settings([], [], "transformer-nano", SMALL, corpora=corpora), folder / "run")
     write_alignment(folder / "run", AlignConfig(layer=1, head=2))
@@ -75,7 +75,7 @@ def own(tmp_path: Path) -> Texts:
     """Return 70 sentence pairs of the user."""
     files = tmp_path / "mine.en", tmp_path / "mine.de"
     for path, lines in zip(files, zip(*PAIRS[60:], strict=True), strict=True):
-        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        write(path, lines)
     return files
 
 
@@ -234,8 +234,7 @@ def test_a_dry_run_counts_the_outputs_of_the_comparison(
 
 
 def test_own_pairs_get_the_apostrophes_of_the_model(start: Path, tmp_path: Path) -> None:
-    table = tmp_path / "mine.tsv"
-    table.write_text("".join(f"dog {n}’s car\tl’auto {n}\n" for n in range(40)), "utf-8")
+    table = write(tmp_path / "mine.tsv", "".join(f"dog {n}’s car\tl’auto {n}\n" for n in range(40)))
     config = settings([], [], None, start=start, corpora=[parse_corpus(f"en-to-de={table}")])
     data = load(config, tmp_path)
     batch = data.examples.batch(np.arange(10))
@@ -249,7 +248,7 @@ def test_updates_that_do_not_help_leave_the_model_as_it_was(
 ) -> None:
     monkeypatch.setattr(replay, "TESTED", 5)
     words = ["train", *own, "--start-from", start, "--from", "en", "--to", "de"]
-    words += ["-o", tmp_path / "run", *(part for each in GREEDY for part in ("-s", each))]
+    words += ["-o", tmp_path / "run", *flags(GREEDY)]
     found = attn(*words, "-s", "train.lr=3", "-s", "train.epochs=1", "-s", "train.metric=loss")
     assert "the model is the initial one" in found.err
     before, after = bundle_weights(start), bundle_weights(tmp_path / "run")

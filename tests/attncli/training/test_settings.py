@@ -29,7 +29,7 @@ from models.networks import edgetpu
 from models.networks.image_encoder import ImageEncoder
 from models.storage.installed import BOX, DEFAULTS
 from models.storage.presets import PRESETS, model_config
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import SMALL, write_texts
 from tests.attncli.training.small_captions import Files
 
@@ -82,11 +82,11 @@ def test_a_run_that_would_never_end_is_refused(
     table = write_texts(tmp_path).train
     given = (option, f"en-de={table}") if option == "--corpus" else ("-s", option.format(table))
     words = ["train", "-p", "transformer-nano", *given, "-o", tmp_path / "run"]
-    words += [part for each in (*SMALL, "train.steps=0", "train.epochs=0") for part in ("-s", each)]
+    words += flags((*SMALL, "train.steps=0", "train.epochs=0"))
     assert "no dev set has a gain to wait for; expected an end" in attn(*words, *more, status=1).err
     assert not (tmp_path / "run" / "data").exists()
     stops = ("data.dev_share=0.5", "train.patience=1", "train.lr=1e-9")
-    ended = attn(*words, *more, *(part for each in stops for part in ("-s", each)))
+    ended = attn(*words, *more, *flags(stops))
     assert more or "no gain in 1 evaluation" in ended.err
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from attncli.commands.train_run import Display
 from attncli.shell import app
+from tests.attncli.command_line import flags
 from tests.attncli.labels import write_toy
 from tests.attncli.training import small_captions
 from tests.attncli.training.kinds import CHANGED, SOUND, write_rows, write_wavs
@@ -110,7 +111,7 @@ def fine_tuned(folder: Path, sizes: Iterator[int], rng: random.Random) -> Words:
 
 def settings(texts: tuple[str, ...]) -> Words:
     left = ("train.steps", "train.evaluate", "train.batch", "train.metric", "tokenizer.size")
-    return [word for text in texts if not text.startswith(left) for word in ("-s", text)]
+    return [*flags(text for text in texts if not text.startswith(left))]
 
 
 KINDS: dict[str, Callable[[Path, Iterator[int], random.Random], Words]] = {
@@ -157,7 +158,7 @@ def drawn_case(
     kind = [*KINDS][number % len(KINDS)]
     drawn = iter(lambda: rng.choice(sizes), None)
     words = KINDS[kind](folder, drawn, rng)
-    words += [word for text in varied(kind, rng) for word in ("-s", text)]
+    words += flags(varied(kind, rng))
     foreseen = ends([*words, "-o", folder / "run", "--dry-run"], capfd)
     with patch.context() as killing:
         events = iter(range(rng.randrange(1, 6)))

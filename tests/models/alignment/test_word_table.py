@@ -18,6 +18,7 @@ from attncli.data.tables import read_lexicon_table
 from models.alignment.hmm import trained, translations
 from models.text.lexicon import CANDIDATES
 from tests.attncli.command_line import Attn
+from tests.attncli.files import write
 
 NUMBERS = (0, 1, 2, 1000)
 
@@ -80,7 +81,7 @@ def test_the_file_is_read_as_a_table_of_entries(count: int, tmp_path: Path) -> N
     pairs, path = corpus(count), tmp_path / "words.tsv"
     run = AlignerRun((), "a-b", (), tmp_path / "run")
     run.links.parent.mkdir(parents=True)
-    run.pairs.write_text("".join(f"{a}\t{b}\n" for a, b in pairs), "utf-8")
+    write(run.pairs, pairs)
     write_statistical(run, run.links.parent, lambda *progress: None)
     write_lexicon(run, path)
     assert path.read_text("utf-8") == "".join(table_of(pairs))
@@ -90,8 +91,7 @@ def test_the_file_is_read_as_a_table_of_entries(count: int, tmp_path: Path) -> N
 
 
 def test_the_command_writes_it_before_the_translator(tmp_path: Path, attn: Attn) -> None:
-    path = tmp_path / "pairs.tsv"
-    path.write_text("".join(f"{a}\t{b}\n" for a, b in corpus(300)), "utf-8")
+    path = write(tmp_path / "pairs.tsv", corpus(300))
     table = tmp_path / "words.tsv"
     words = ("align", "train", path, "-o", tmp_path / "run", "-s", f"align.lexicon={table}")
     attn(*words, "-s", "train.steps=1", "-s", "model.embedding=x", status=1)

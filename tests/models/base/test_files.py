@@ -21,6 +21,7 @@ from models.core.files import (
     write_bytes,
     write_folder,
 )
+from tests.attncli.files import write
 
 
 def test_a_planted_link_of_a_temporary_name_is_not_written_through(
@@ -65,8 +66,7 @@ def test_two_writers_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_permissions_of_the_old_file_stay(tmp_path: Path) -> None:
-    target = tmp_path / "out"
-    target.write_text("old")
+    target = write(tmp_path / "out", "old")
     target.chmod(0o600)
     write_bytes(target, b"new")
     assert target.stat().st_mode & 0o777 == 0o600
@@ -133,8 +133,7 @@ def test_an_interruption_just_after_the_temporary_file_is_made_removes_it(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(files, "_create", interrupted)
-    target = tmp_path / "out"
-    target.write_text("old")
+    target = write(tmp_path / "out", "old")
     with pytest.raises(KeyboardInterrupt):
         write_bytes(target, b"new")
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]

@@ -28,7 +28,7 @@ from models.explain.explanation import (
     ranks,
 )
 from models.explain.subject import ImageSubject
-from tests.models.inference.test_erasure import noise
+from tests.models.inference.small import noise
 
 SOURCE = "The dog sees a small house."
 

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
-import numpy
 import pytest
 import torch
-from PIL import Image
 from torch import Tensor
 
 from models.core.config import ModelConfig
 from models.core.errors import ModelError
 from models.core.types import VocabularySizes
-from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.captioner import Captioner, words
-from models.networks.bundle import Bundle, build, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.presets import PRESETS
 from models.text.tokenizer import Tokenizer
+from tests.models.inference.small import bundle_of, make_images
 from tests.models.mechanisms import always_sampled
 from tests.models.small import (
     FEATURES,
     VOCABULARY,
-    add_noise,
     imaged,
     pairs,
+    random_model,
     reads_images,
     small_config,
 )
@@ -41,10 +37,7 @@ CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
 
 def model_of(config: ModelConfig) -> EncoderDecoder:
     """Return a model with random weights, no two of them equal."""
-    torch.manual_seed(1)
-    model = build(config, SIZES)
-    add_noise(model, 0.2)
-    return always_sampled(model).eval()
+    return always_sampled(random_model(config, SIZES)).eval()
 
 
 # the decoder
@@ -82,24 +75,6 @@ def test_the_decoder_is_the_papers_formula_in_plain_loops() -> None:
 
 
 # a bundle in use
-
-
-def bundle_of(preset: str, tokenizer: Tokenizer, **changes: Any) -> Bundle:
-    config = dataclasses.replace(small_config(preset), **changes)
-    torch.manual_seed(1)
-    model = build(config, sizes_of(tokenizer, config.family))
-    add_noise(model, 0.2)
-    with torch.no_grad():
-        model.output.bias[3] -= 2.0  # it says something
-    search = SearchConfig(max_caption=12)
-    return Bundle(model.eval(), tokenizer, TokenizerConfig(), search)
-
-
-def make_images(count: int) -> list[Image.Image]:
-    random = numpy.random.default_rng(1)
-    return [
-        Image.fromarray(random.integers(0, 255, (40, 33 + n, 3), numpy.uint8)) for n in range(count)
-    ]
 
 
 NANO = [name for name in PRESETS if name.endswith("nano") and reads_images(name)]

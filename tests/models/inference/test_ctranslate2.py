@@ -28,12 +28,12 @@ from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines import ctranslate2_cache as cache
 from models.engines.ctranslate2_translator import CTranslate2Translator, Engine
 from models.engines.translator import Translator
-from models.networks.bundle import Bundle, build, read, save
+from models.networks.bundle import Bundle, read, save
 from models.search.batching import pad_pairs
 from models.storage.installed import BOX
 from models.storage.presets import model_config
 from models.text.tokenizer import train
-from tests.models.small import add_noise
+from tests.models.small import random_model
 
 GRAMMAR = BOX / "grammar-en-de"
 PAIRS = [*generate(200, seed=7)]
@@ -129,9 +129,7 @@ def test_every_axis_and_way_of_tying_gives_the_scores_of_torch(
     settings = TokenizerConfig("bpe", joint=joint, languages=("de", "en"), directions=("en-de",))
     tokenizer = train(SENTENCES, TARGETS, 400, settings)
     sizes = VocabularySizes(len(tokenizer.source), len(tokenizer.target), joint)
-    torch.manual_seed(1)
-    model = build(dataclasses.replace(model_config("transformer-nano"), **changes), sizes).eval()
-    add_noise(model, 0.2)
+    model = random_model(dataclasses.replace(model_config("transformer-nano"), **changes), sizes)
     save(Bundle(model, tokenizer, settings, SearchConfig()), tmp_path)
     fast = CTranslate2Translator.read(tmp_path).for_direction("de")
     assert fast.languages == ("de", "en")

@@ -12,10 +12,10 @@ from models import load_ensemble
 from models.core.errors import ConfigurationError, InputError
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.translator import EnsembleTranslator, Translator, mean_log_probs
-from models.networks.bundle import Bundle, build, read, save, sizes_of
+from models.networks.bundle import build, read, save, sizes_of
 from models.search.batching import pad_pairs
 from models.text.tokenizer import END, Tokenizer, train
-from tests.models.small import add_noise, small_config
+from tests.models.inference.small import random_translator
 
 TEXTS = ["The old dog sees a small house.", "He sleeps.", "", "The man runs and the dog sleeps."]
 SEARCHES = [
@@ -23,16 +23,6 @@ SEARCHES = [
     SearchConfig(method="greedy"),
     SearchConfig(method="sample", nbest=2),
 ]
-
-
-def random_translator(preset: str, tokenizer: Tokenizer) -> Translator:
-    config = small_config(preset)
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(1)
-        model = build(config, sizes_of(tokenizer, config.family))
-        add_noise(model, 0.1)
-        model.output.bias[END] += 1.0
-    return Translator(Bundle(model, tokenizer, TokenizerConfig(), SearchConfig()))
 
 
 def test_the_mean_is_of_probabilities_and_exact_for_equal_ones() -> None:

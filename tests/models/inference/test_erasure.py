@@ -23,14 +23,8 @@ from models.engines.erasure import (
 from models.networks.bundle import Bundle
 from models.signals.images import to_square
 from models.text.tokenizer import END
+from tests.models.inference.small import noise
 from tests.models.small import small_model
-
-
-def noise(side: int) -> Image.Image:
-    """Return an image of random colours."""
-    random = torch.Generator().manual_seed(1)
-    pixels = torch.randint(256, (side, side, 3), generator=random, dtype=torch.uint8)
-    return Image.fromarray(pixels.numpy())
 
 
 def test_an_image_is_blurred_in_the_given_cells_alone() -> None:

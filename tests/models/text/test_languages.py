@@ -6,16 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from attncli.data.grammar import Pair
 from models import load_translator
 from models.alignment import align, align_translations
 from models.core.errors import ModelError
-from models.core.use_config import SearchConfig, TokenizerConfig
+from models.core.use_config import TokenizerConfig
 from models.engines.translator import Translator
-from models.networks.bundle import Bundle, build, save, sizes_of
-from models.storage.presets import model_config
 from models.text.languages import (
     check_direction,
     is_zero_shot,
@@ -23,21 +20,15 @@ from models.text.languages import (
     parse_direction,
     pivot,
 )
-from models.text.tokenizer import Tokenizer, train
-from tests.models.small import add_noise
+from models.text.tokenizer import Tokenizer
+from tests.models.text.small import CONFIG, learned, multilingual
 
-CONFIG = TokenizerConfig(
-    kind="bpe", languages=("de", "en", "fr"), directions=("en-de", "de-en", "en-fr", "fr-en")
-)
-SEARCH = SearchConfig(max_ratio=1.0, max_extra=4)
 TEXTS = ["The old dog sees a small house.", "He ran.", "", "The man sleeps."]
 
 
 @pytest.fixture(scope="module")
 def tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
-    """Return a joint tokenizer with a token for each language."""
-    sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
-    return train(*sides, 400, CONFIG)
+    return learned(tiny_pairs)
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +41,6 @@ def bundle(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def translator(bundle: Path) -> Translator:
     """Return the bundle, loaded."""
     return load_translator(bundle)
-
-
-def multilingual(tokenizer: Tokenizer, folder: Path) -> Path:
-    """Save a Transformer with random weights and target languages."""
-    with torch.random.fork_rng(), torch.no_grad():
-        torch.manual_seed(3)
-        model = build(model_config("transformer-nano"), sizes_of(tokenizer, "transformer"))
-        add_noise(model, 0.4)
-    save(Bundle(model, tokenizer, CONFIG, SEARCH), folder)
-    return folder
 
 
 def test_the_source_begins_with_the_token_of_the_target_language(translator: Translator) -> None:

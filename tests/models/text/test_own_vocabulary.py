@@ -19,6 +19,7 @@ from models.text.tokenizer import (
     train,
     with_new_tokens,
 )
+from tests.models.text.small import LISTS
 
 TEXTS = [pair.source for pair in generate(80)]
 STRANGE = ["", "  two  spaces ", "Ω ≤ 7\u00a0kg", "naïve zebra"]
@@ -64,14 +65,6 @@ def test_other_first_ids_and_names_are_read(tmp_path: Path) -> None:
         assert list(own.pieces(own.encode(text)[:-1])) == theirs.encode(text, out_type=str)
     languages = TokenizerConfig(model=(str(tmp_path / "own"),), languages=("de", "fr"))
     assert own_tokenizer(languages).encode("", "fr")[0] not in own_tokenizer(languages).encode("A")
-
-
-LISTS = {
-    "words": "<unk>\n<s>\nthe\ndog\n7\n",
-    "fairseq": "the 90\ndog 30\nold 2\n",
-    "OpenNMT": "<blank>\nthe\t90\ndog\t30\n",
-    "scores": "\u2581the\t-1.5\n\u2581\t-2\ndog\t-3\n\u2581dog\t-2\n",
-}
 
 
 @pytest.mark.parametrize("name", LISTS)

@@ -12,6 +12,7 @@ from attncli.data.grammar import Pair
 from models.core.errors import ModelError
 from models.core.use_config import TOKEN_KINDS, TokenizerConfig
 from models.text.tokenizer import END, NEVER_OUTPUT, UNKNOWN, Tokenizer, train
+from tests.models.text.small import learned
 
 TEXTS = [
     "The old dog sees a small house.",
@@ -52,12 +53,7 @@ def separate(request: pytest.FixtureRequest, tiny_pairs: list[Pair]) -> Tokenize
     """Return separate English and German vocabularies, of every kind."""
     kind, _, target_kind = request.param.partition(",")
     config = TokenizerConfig(kind=kind, target_kind=target_kind, joint=False)
-    return trained(tiny_pairs, 400, config)
-
-
-def trained(pairs: list[Pair], size: int, config: TokenizerConfig) -> Tokenizer:
-    sources, targets = ([pair.source for pair in pairs], [pair.target for pair in pairs])
-    return train(sources, targets, size, config)
+    return learned(tiny_pairs, config)
 
 
 def random_text(rng: random.Random) -> str:

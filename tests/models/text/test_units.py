@@ -21,6 +21,7 @@ from models.text.units import (
     unit_spans,
     units,
 )
+from tests.models.text.small import learned
 
 TEXTS = [
     "The dog sees.",
@@ -128,14 +129,9 @@ SAMPLED = [
 KINDS = ["unigram", "bpe"]
 
 
-def tokenizer(kind: str, pairs: list[Pair]) -> Tokenizer:
-    sides = [p.source for p in pairs], [p.target for p in pairs]
-    return train(*sides, 400, TokenizerConfig(kind=kind))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_sample_decodes_to_the_text(kind: str, tiny_pairs: list[Pair]) -> None:
-    processor = tokenizer(kind, tiny_pairs).source
+    processor = learned(tiny_pairs, TokenizerConfig(kind=kind)).source
     sampler, rng = SubwordSampler(processor, kind, 0.3), random.Random(1)
     for text in SAMPLED:
         for _ in range(20):
@@ -145,7 +141,7 @@ def test_every_sample_decodes_to_the_text(kind: str, tiny_pairs: list[Pair]) -> 
 
 
 def test_bpe_without_dropout_is_the_usual_segmentation(tiny_pairs: list[Pair]) -> None:
-    processor = tokenizer("bpe", tiny_pairs).source
+    processor = learned(tiny_pairs, TokenizerConfig(kind="bpe")).source
     sampler = SubwordSampler(processor, "bpe", 0.0)
     for text in [*SAMPLED, *(pair.target for pair in tiny_pairs[:50])]:
         assert sampler.encode(text, random.Random(1)) == processor.encode(text)
@@ -153,7 +149,11 @@ def test_bpe_without_dropout_is_the_usual_segmentation(tiny_pairs: list[Pair]) -
 
 def test_unigram_samples_by_the_probabilities_to_the_power_alpha(tiny_pairs: list[Pair]) -> None:
     """Kudo 2018: P(x) ~ prod p(x_i)^alpha, counted over many samples of one word."""
-    processor, alpha, word = tokenizer("unigram", tiny_pairs).source, 0.5, "houses"
+    processor, alpha, word = (
+        learned(tiny_pairs, TokenizerConfig(kind="unigram")).source,
+        0.5,
+        "houses",
+    )
     sampler, rng = SubwordSampler(processor, "unigram", alpha), random.Random(3)
     counts = Counter(tuple(sampler.encode(word, rng)) for _ in range(4000))
     candidates = processor.nbest_encode_as_ids(word, 32)

@@ -2,46 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import struct
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from models.text.vectors import _hash, read_vectors
-
-SIZE = 4
-WORDS = {"dog": 0, "Straße": 1, "a": 2}
-TABLE = np.random.default_rng(1).normal(size=(3, SIZE)).astype("<f4")
-
-
-def text(head: bytes = b"") -> bytes:
-    rows = (f"{word} {' '.join(map(str, TABLE[n]))}\n" for word, n in WORDS.items())
-    return head + "".join(rows).encode()
-
-
-def word2vec() -> bytes:
-    rows = (word.encode() + b" " + TABLE[n].tobytes() + b"\n" for word, n in WORDS.items())
-    return f"3 {SIZE}\n".encode() + b"".join(rows)
-
-
-def fasttext(buckets: int = 50) -> bytes:
-    head = struct.pack("<ii12id", 793712314, 12, SIZE, *[0] * 7, buckets, 2, 3, 0, 0.0)
-    head += struct.pack("<iiiqq", 3, 3, 0, 9, -1)
-    words = b"".join(word.encode() + b"\0" + struct.pack("<qb", 1, 0) for word in WORDS)
-    rows = np.concatenate([TABLE, NGRAMS])
-    return head + words + struct.pack("<?qq", False, *rows.shape) + rows.tobytes()
-
-
-NGRAMS = np.random.default_rng(2).normal(size=(50, SIZE)).astype("<f4")
-FORMATS: dict[str, Callable[[], bytes]] = {
-    "glove": text,
-    "word2vec text": lambda: text(b"3 4\n"),
-    "word2vec binary": word2vec,
-    "gzip": lambda: gzip.compress(text(b"3 4\n")),
-}
+from tests.models.text.small import FORMATS, NGRAMS, TABLE, WORDS, fasttext
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -16,6 +16,7 @@ from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs.bulk_job import read_job
 from models.core.errors import InputError
 from tests.attncli.command_line import Attn
+from tests.attncli.files import write
 
 PAIRS = [("The box has 12 screws.", "Die Kiste hat 12 Schrauben!"), ("a dog", "ein Dackel")]
 TMX = """<?xml version="1.0"?><tmx version="1.4"><header srclang="en-GB"/><body>
@@ -97,7 +98,7 @@ def test_a_tmx_file_is_read_in_the_direction_of_the_run(tmp_path: Path) -> None:
 
 def test_every_door_gives_what_is_in_the_memory(tmp_path: Path, attn: Attn) -> None:
     table, texts = tmp_path / "own.tsv", ["The box has 45 screws.", "A dog sees a house.", "a dog"]
-    table.write_text("".join("\t".join(pair) + "\n" for pair in PAIRS), "utf-8")
+    write(table, PAIRS)
     given = ("translate", "-m", "grammar-en-de", "--memory", table, "--format", "jsonl")
     lines = tmp_path / "lines.txt"
     lines.write_text("\n".join(texts) + "\n", "utf-8")

@@ -17,7 +17,8 @@ from attncli.data.mixture import (
 )
 from attncli.data.tokens import read_side, write_pairs
 from models.core.use_config import TokenizerConfig
-from models.text.tokenizer import END, Tokenizer, train
+from models.text.tokenizer import END, Tokenizer
+from tests.models.text.small import learned
 
 Mixed = Callable[..., Mixture]
 
@@ -25,8 +26,7 @@ Mixed = Callable[..., Mixture]
 @pytest.fixture(scope="module")
 def tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
     """Return a joint tokenizer with language tokens."""
-    sides = [p.source for p in tiny_pairs], [p.target for p in tiny_pairs]
-    return train(*sides, 400, TokenizerConfig(languages=("de", "en")))
+    return learned(tiny_pairs, TokenizerConfig(languages=("de", "en")))
 
 
 @pytest.fixture(scope="module")

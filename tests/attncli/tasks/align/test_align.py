@@ -26,7 +26,7 @@ def pairs(tiny_pairs: list[Pair]) -> list[tuple[str, str]]:
 def texts(tmp_path: Path, pairs: list[tuple[str, str]]) -> list[Path]:
     paths = [tmp_path / "x.en", tmp_path / "x.de"]
     for path, side in zip(paths, zip(*pairs, strict=True), strict=True):
-        path.write_text("".join(f"{text}\n" for text in side), "utf-8")
+        write(path, side)
     return paths
 
 
@@ -117,8 +117,7 @@ def test_heat_maps_and_a_choice_of_pairs(
 def test_other_programs_are_drawn_beside_ours_and_alone(
     attn: Attn, texts: list[Path], tmp_path: Path, tiny_bundle: Path
 ) -> None:
-    view = tmp_path / "fast.links"
-    view.write_text("0-0 1-1\n" + "0-0\n" * 5, "utf-8")
+    view = write(tmp_path / "fast.links", "0-0 1-1\n" + "0-0\n" * 5)
     ran = attn("align", "-m", tiny_bundle, "--hypotheses", view, "--format", "jsonl", *texts)
     first = json.loads(ran.out.splitlines()[0])
     assert first["views"] == {"fast.links": {"links": [[0, 0], [1, 1]]}} and "weights" in first

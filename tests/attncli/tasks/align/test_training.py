@@ -23,6 +23,8 @@ from models.core.errors import ModelError
 from models.engines.translator import Translator
 from models.storage.archive import extract_archive, write_archive
 from models.text.tokenizer import END
+from tests.attncli.command_line import flags
+from tests.attncli.files import write
 from tests.models.small import pairs
 
 PAIRS = list(generate(240))
@@ -45,13 +47,13 @@ def write_texts(folder: Path) -> list[Path]:
     """Write the sentence pairs; return the files."""
     paths = files_of(folder / "run")
     for path, side in zip(paths, zip(*TEXTS, strict=True), strict=True):
-        path.write_text("".join(f"{line}\n" for line in side), "utf-8")
+        write(path, side)
     return paths
 
 
 def command(files: list[Path], folder: Path, *more: str, settings: bool = True) -> list[str]:
     """Return the command line of a tiny run."""
-    options = [word for setting in SETTINGS * settings for word in ("-s", setting)]
+    options = flags(SETTINGS * settings)
     return ["align", "train", *map(str, files), "-o", str(folder), *options, *more]
 
 
@@ -174,11 +176,10 @@ def test_a_translator_trained_on_from_an_aligner_still_aligns(
 ) -> None:
     aligner: Path = request.getfixturevalue(start)
     files = write_texts(tmp_path)
-    table = tmp_path / "text.tsv"
-    table.write_text("".join(f"{a}\t{b}\n" for a, b in TEXTS[:60]), "utf-8")
+    table = write(tmp_path / "text.tsv", TEXTS[:60])
     corpus = ["--corpus", f"en-de={table}"] if start == "aligner" else list(map(str, files))
     light = "train.steps=2 train.batch_tokens=600 train.precision=fp32 data.dev_share=0"
-    options = [word for setting in light.split() for word in ("-s", setting)]
+    options = flags(light.split())
     folder = tmp_path / "on"
     assert run(["train", *corpus, "--start-from", str(aligner), "-o", str(folder), *options]) == 0
     before, after = load_translator(aligner), load_translator(folder)

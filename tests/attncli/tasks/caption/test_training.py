@@ -25,6 +25,7 @@ from models.engines.captioner import Captioner
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import pad, teacher_forcing_batch
 from models.text.tokenizer import END
+from tests.attncli.files import write
 from tests.attncli.training.small import load, run
 from tests.attncli.training.small_captions import PATCHES, Files, small_config, write_images
 
@@ -176,8 +177,7 @@ SHORT = ("train.steps=30", "train.metric=loss")
 
 def with_regions(files: Files, lines: list[str], *more: str) -> RunConfig:
     """Return the settings of a minute run whose file of regions has the given lines."""
-    path = files.train.with_suffix(".regions")
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    path = write(files.train.with_suffix(".regions"), lines)
     changes = [f"data.regions={path}", "train.attention.regions=4", *SHORT, *more]
     return small_config(files, *changes)
 

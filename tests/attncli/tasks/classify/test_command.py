@@ -9,7 +9,7 @@ import pytest
 
 from attncli.classify.languages import judged
 from models import load_classifier
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.labels import write_toy
 
 LINES = b"the red house\n\na dog\r\n\xff\nwe see\n"
@@ -71,9 +71,8 @@ def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
 ) -> None:
     write_toy(tmp_path / "toy.tsv", 60, seed=1)
     settings = ["model.embedding=16", "model.hidden=16", "train.steps=2", "train.batch_tokens=200"]
-    chosen = [word for setting in settings for word in ("-s", setting)]
     files = ["--labels", tmp_path / "toy.tsv", "-o", tmp_path / "run"]
-    attn("train", "-q", "-p", "self-attentive-small", *files, *chosen)
+    attn("train", "-q", "-p", "self-attentive-small", *files, *flags(settings))
     [result] = load_classifier(tmp_path / "run").classify(["the red house"], attention=True)
     assert len(result.heads) == 4
     for weights in result.heads:

@@ -18,6 +18,7 @@ from models.core.types import EMPTY, Translation
 from models.signals.images import in_shape
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
+from tests.attncli.files import write
 
 TASK = ("explain", "--device", "cpu", "-m")
 PAIR = "The dog sees a house. ||| Der Hund sieht ein Haus."
@@ -27,8 +28,7 @@ TEXT = "The dog sees a small house."
 def test_json_lines_have_the_numbers_of_each_line_alone(
     tiny_bundle: Path, tmp_path: Path, attn: Attn
 ) -> None:
-    lines = tmp_path / "in.txt"
-    lines.write_text(f"{PAIR}\n\n{TEXT}\n", "utf-8")
+    lines = write(tmp_path / "in.txt", f"{PAIR}\n\n{TEXT}\n")
     options = ("--format", "jsonl", "--method", "erasure", "--method", "attention")
     first, empty, last = attn(*TASK, tiny_bundle, "-i", lines, *options).out.splitlines()
     assert empty == ""
@@ -43,7 +43,7 @@ def test_json_lines_have_the_numbers_of_each_line_alone(
 @pytest.mark.skipif(not is_bundle(BOX / "everyday"), reason="not in the box")
 def test_the_words_are_those_of_the_line_and_of_its_output(tmp_path: Path, attn: Attn) -> None:
     texts = ["WHERE IS THE DOG?", "Read {x} now.", "The dog sleeps | We see it."]
-    (tmp_path / "in").write_text("".join(f"{text}\n" for text in texts), "utf-8")
+    write(tmp_path / "in", texts)
     task = ("--device", "cpu", "--to", "de", "-i", tmp_path / "in")
     outputs = attn("translate", *task).out.splitlines()
     options = ("--method", "attention", "--format", "jsonl")

@@ -26,7 +26,8 @@ from models.core.errors import InputError
 from models.core.use_config import TokenizerConfig
 from models.text.lexicon import CLOSE, MARKS, OPEN, Lexicon, grouped
 from models.text.tokenizer import train
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
+from tests.attncli.files import write
 from tests.attncli.training.small import Texts
 
 ENTRIES = {
@@ -36,19 +37,16 @@ ENTRIES = {
 }
 
 
-def written(folder: Path, text: str) -> Path:
-    (folder / "words.tsv").write_text(text, "utf-8")
-    return folder / "words.tsv"
-
-
 def test_lines_of_one_word_are_its_candidates(tmp_path: Path) -> None:
-    table = written(tmp_path, "fee\tGebühr\n\nfee\tHonorar\nfee.\tGebühr\nstock\tLager\ten-de\n")
+    table = write(
+        tmp_path / "words.tsv", "fee\tGebühr\n\nfee\tHonorar\nfee.\tGebühr\nstock\tLager\ten-de\n"
+    )
     rows = read_lexicon_table(table)
     assert grouped(rows) == {("", "fee"): ("Gebühr", "Honorar"), ("en-de", "stock"): ("Lager",)}
 
 
 def test_long_forms_are_left_out(tmp_path: Path) -> None:
-    rows = read_lexicon_table(written(tmp_path, "a b c d e f\tx\na b c d e\ty\n"))
+    rows = read_lexicon_table(write(tmp_path / "words.tsv", "a b c d e f\tx\na b c d e\ty\n"))
     assert [row.form for row in rows] == ["a b c d e"]
 
 
@@ -58,7 +56,7 @@ def test_long_forms_are_left_out(tmp_path: Path) -> None:
 )
 def test_other_lines_are_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        read_lexicon_table(written(tmp_path, text))
+        read_lexicon_table(write(tmp_path / "words.tsv", text))
 
 
 EN_DE = CorpusConfig("en-de", ("a.tsv",))
@@ -86,7 +84,7 @@ TABLE = "fee\tGebühr\nstock\tLager\ten-de\nLager\tcamp\tde-en\nfrais\tfee\tfr-e
 def test_entries_are_read_in_the_directions_that_they_name(
     corpora: list[CorpusConfig], text: str, expected: str | None, tmp_path: Path
 ) -> None:
-    table = written(tmp_path, text)
+    table = write(tmp_path / "words.tsv", text)
     if expected is None:
         with pytest.raises(InputError):
             run_entries(table, corpora)
@@ -177,19 +175,20 @@ def test_a_run_of_both_directions_reads_its_table(texts: Texts, tmp_path: Path, 
     rows = [f"the {word} runs\tdas {word[::-1]} rennt\n" for word in ("abcd", "efgh", "ijkl")] * 40
     pairs.write_text("".join(rows) + "a zebra\tein Zebra\n", "utf-8")
     table, run = (
-        written(tmp_path, "zebra\tZebra\nabcd\tdcba\nZebra\tstripes\tde-en\n"),
+        write(tmp_path / "words.tsv", "zebra\tZebra\nabcd\tdcba\nZebra\tstripes\tde-en\n"),
         tmp_path / "run",
     )
     small = ("train.steps=2", "model.embedding=16", "model.hidden=16", "tokenizer.size=330")
     words = ("train", "--corpus", f"en-de={pairs}", "--lexicon", table, "-o", run, "--threads", "1")
-    sizes = [part for one in small for part in ("-s", one)]
-    attn(*words, "--dev-corpus", f"en-de={pairs}", "--preset", "transformer-nano", *sizes)
+    attn(*words, "--dev-corpus", f"en-de={pairs}", "--preset", "transformer-nano", *flags(small))
     model = load_translator(run)
     ahead, back = model.for_direction("de", "en"), model.for_direction("en", "de")
     assert ahead.read_with_entries("a zebra runs")[1][0].candidates == ("Zebra",)
     assert set(back.read_with_entries("das Zebra")[1][0].candidates) == {"zebra", "stripes"}
     assert not ahead.read_with_entries("the abcd runs")[1]  # 40 pairs have it
-    mine = written(tmp_path, "runs\teilt\ten-de\nruns\trast\ten-de\nrennt\tgoes\ten-de\n")
+    mine = write(
+        tmp_path / "words.tsv", "runs\teilt\ten-de\nruns\trast\ten-de\nrennt\tgoes\ten-de\n"
+    )
     found = attn(
         "translate", "-m", run, "--to", "de", "--format", "jsonl", "--lexicon", mine, "it runs"
     )
@@ -205,7 +204,7 @@ def test_a_run_from_a_model_without_marks_learns_them(
 ) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("".join(f"{one.source}\t{one.target}\n" for one in tiny_pairs[:60]), "utf-8")
-    table, run = written(tmp_path, "zebra\tZebra\n"), tmp_path / "run"
+    table, run = write(tmp_path / "words.tsv", "zebra\tZebra\n"), tmp_path / "run"
     words = ("train", pairs, "--dev", pairs, "--start-from", tiny_bundle, "-o", run)
     attn(*words, "--lexicon", table, "--threads", "1", "-s", "train.steps=1")
     before, after = load_translator(tiny_bundle), load_translator(run)

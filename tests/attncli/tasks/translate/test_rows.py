@@ -22,7 +22,7 @@ from models import load_ensemble, load_translator
 from models.core.errors import ModelError
 from models.engines.row_translator import RowTranslator
 from models.networks.image_encoder import SmallCnn
-from tests.attncli.command_line import Attn
+from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.kinds import of_rows, write_rows
 from tests.attncli.training.small import assert_stops_change_nothing, run
 from tests.attncli.training.small_captions import COLOURS, PLACES, fill, image
@@ -264,7 +264,7 @@ def test_combinations_are_compared(tmp_path: Path, attn: Attn) -> None:
     given = [*SMALL, "train.steps=30", "train.lr=0.01", "model.dropout=0", "train.metric=bleu"]
     options = ["--preset", "multi-source-nano", "--seeds", "1", "-o", tmp_path / "out"]
     words = ["--train", train, "--dev", dev, "--test", dev, *options]
-    words += [word for setting in given for word in ("-s", setting)]
+    words += flags(given)
     assert "dev BLEU" in attn("models", "compare", *words).out
     runs = json.loads((tmp_path / "out" / "comparison.json").read_text())["runs"]
     assert [run["variant"] for run in runs] == ["flat", "hierarchical"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 from typing import Any
 
@@ -11,59 +10,34 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.core.registry import source_name
 from models.core.settings import limits_of
-from models.core.types import Batch, Memory, select
+from models.core.types import Memory, select
 from models.core.use_config import SearchConfig
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.beam import search
 from models.search.hypotheses import Finished
 from models.search.sampling import sample_tokens
 from models.text.tokenizer import END, NEVER_OUTPUT, START
+from tests.models.inference.search.exhaustive import (
+    WORDS,
+    agree,
+    every_output,
+    log_prob_of,
+    memory_of,
+    one_of_each_family,
+    outputs,
+)
 from tests.models.small import (
     FIRST_WORD,
     TEXT_PRESETS,
     VOCABULARY,
-    imaged,
     small_model,
-    sources,
 )
 
 pytestmark = pytest.mark.usefixtures("no_gradients")
 every_preset = pytest.mark.parametrize("preset", TEXT_PRESETS)
-one_of_each_family = pytest.mark.parametrize(
-    "preset",
-    [
-        "transformer-nano",
-        "rnnsearch-nano",
-        "luong-nano",
-        "seq2seq-nano",
-        "show-attend-tell-soft-nano",
-        "captioner-transformer-nano",
-    ],
-)
-WORDS = 3  # of the tiny vocabulary
 
 METHODS = limits_of(SearchConfig, "method").choices
-
-
-def memory_of(model: EncoderDecoder, *lengths: int) -> Memory:
-    vocabulary = model.output.bias.shape[0]
-    source, mask = sources(*lengths, vocabulary=vocabulary)
-    return model.encode(fitting(model, source), mask)
-
-
-def fitting(model: EncoderDecoder, ids: Tensor) -> Tensor:
-    """Source ids as the model reads them."""
-    return imaged(ids) if source_name(model.config.family) in ("image", "audio") else ids
-
-
-def outputs(
-    model: EncoderDecoder, lengths: list[int], limit: int, config: SearchConfig
-) -> list[list[Finished]]:
-    """Return what search finds for sources of these lengths, each with its own key."""
-    memory = memory_of(model, *lengths)
-    return search(model, memory, [limit] * len(lengths), [f"s{n}" for n in lengths], config)
 
 
 def biased(preset: str, biases: dict[int, float]) -> EncoderDecoder:
@@ -72,36 +46,6 @@ def biased(preset: str, biases: dict[int, float]) -> EncoderDecoder:
     for token, bias in biases.items():
         model.output.bias[token] += bias
     return model
-
-
-def log_prob_of(model: EncoderDecoder, lengths: list[int], row: int, ids: tuple[int, ...]) -> float:
-    """Log-probability of an output and its end mark, by teacher forcing."""
-    vocabulary = model.output.bias.shape[0]
-    source, mask = (part[row : row + 1] for part in sources(*lengths, vocabulary=vocabulary))
-    target_in, target = torch.tensor([[START, *ids]]), torch.tensor([[*ids, END]])
-    source = fitting(model, source)
-    forced = model.teacher_force(Batch(source, mask, target_in, target, target > 0))
-    log_probs = model.output(forced.features).log_softmax(-1)
-    return float(log_probs.gather(2, target[..., None]).sum())
-
-
-def every_output(
-    model: EncoderDecoder, lengths: list[int], row: int, alpha: float
-) -> list[Finished]:
-    """All outputs of up to 4 pieces, end mark included, best first."""
-    words = range(FIRST_WORD, FIRST_WORD + WORDS)
-    found = []
-    for length in range(4):
-        for ids in itertools.product(words, repeat=length):
-            log_prob = log_prob_of(model, lengths, row, ids)
-            found.append(Finished(ids, log_prob, log_prob / ((5 + length + 1) / 6) ** alpha))
-    return sorted(found, key=lambda f: -f.score)
-
-
-def agree(one: list[Finished], other: list[Finished]) -> None:
-    assert [found.ids for found in one] == [found.ids for found in other]
-    for a, b in zip(one, other, strict=True):
-        assert a[1:3] == pytest.approx(b[1:3], abs=1e-4)
 
 
 @one_of_each_family
