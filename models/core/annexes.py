@@ -35,7 +35,6 @@ ANNEXES: dict[str, AnnexRow] = {
             "speech-transformer": "models.networks.sound_families:SpeechTransformer",
         },
         "source": {"audio": "models.core.audio_source:AudioSource"},
-        "model": {"transcriber": "models.engines.transcripts:SpeechModel"},
         "published": {
             "whisper": "models.importers.whisper:Whisper",
             "faster-whisper": "models.importers.whisper_files:FasterWhisper",
