@@ -19,7 +19,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from typer.models import ParameterInfo
 
-from attncli.options.settings import Options, SetOption
+from attncli.options.settings import SetOption
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -29,7 +29,7 @@ def command(kind: Kind) -> Kind:
     return signed(kind, kind.__mro__, kind.__mro__[1])
 
 
-def signed(kind: Kind, order: Iterable[type], options: type[Options]) -> Kind:
+def signed(kind: Kind, order: Iterable[type], options: type) -> Kind:
     """Give a dataclass the signature of its command.
 
     order: of the classes that have its fields. options: class of the settings that -s changes.

@@ -1,14 +1,60 @@
-"""Options of the service: address, limits, access."""
+"""``attn serve``: the options of the service: address, limits, access."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import secrets
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, Any
 
-from models.core.settings import option
+import typer
+
+from attncli.options.fields import signed
+from attncli.options.shared import MODEL, Device, Threads
+from models.core.errors import ModelError, install_command
+from models.core.settings import option, overridden
 
 PORT = 5055  # LibreTranslate's is 5000, which macOS uses itself
 DOCUMENT_TIMES = 60  # a document may take this many times `time_limit`
+
+
+Translators = Annotated[
+    tuple[Path, ...],
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Translator of /translate; without it, the shipped one. Given again: the first that "
+        "has a direction translates it. The page offers all models that `attn models` lists.",
+    ),
+]
+Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at.")]
+AllowedOrigins = Annotated[
+    tuple[str, ...],
+    list[str] | None,
+    typer.Option(
+        "--allow-origin",
+        metavar="ORIGIN",
+        help="Let the pages of another site use the service, such as https://a.example "
+        "(repeatable); *: those of any site.",
+    ),
+]
+ApiKeys = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Require one of the API keys, one per line.")
+]
+Browser = Annotated[
+    bool,
+    typer.Option(
+        "--browser/--no-browser", help="Open the page in the browser, if there is a terminal."
+    ),
+]
+NewKey = Annotated[
+    bool, typer.Option("--new-key", help="Print a new key for the file of --api-keys, and end.")
+]
 
 
 @dataclass(frozen=True)
@@ -41,13 +87,54 @@ class ServeTables:
 
 @dataclass(frozen=True)
 class ServeOptions(ServiceSettings):
-    """All options of `attn serve`; see its help page."""
+    """Serve the models: a page in the browser, and a protocol.
 
-    models: tuple[Path, ...] = ()  # translators, first choice first; none: the shipped one
-    host: str = "127.0.0.1"
-    port: int = PORT
-    allow_origins: tuple[str, ...] = ()  # other sites whose pages may use the service; *: any
-    api_keys: Path | None = None  # file with one key per line; None: no key is needed
-    device: str = "auto"
-    threads: int = 0  # processor threads; 0: torch decides
-    browser: bool = True  # open the page
+    Programs use LibreTranslate's protocol; OpenAI's clients transcribe. The page translates text
+    and documents, describes photos, and shows what a model attended to.
+    Nothing leaves this machine, and no text is logged. Only this machine can reach the service
+    unless --host says otherwise.
+
+    A model is loaded when it is first needed. SIGTERM finishes the requests that have begun. See
+    docs/serve.md.
+
+    Example:
+      attn serve
+      attn serve --port 5000 --no-browser
+      attn serve --new-key >> keys.txt
+      attn serve --host 0.0.0.0 --api-keys keys.txt -s service.rate_limit=60
+    """
+
+    EXAMPLE = "service.rate_limit=60"
+    models: Translators = ()
+    host: Host = "127.0.0.1"
+    port: Port = PORT
+    allow_origins: AllowedOrigins = ()
+    api_keys: ApiKeys = None
+    new_key: NewKey = False
+    browser: Browser = True
+    device: Device = "auto"
+    threads: Threads = 0
+
+    @classmethod
+    def of_command(cls, *, set: Iterable[str] | None, **values: Any) -> ServeOptions:
+        """Return the options that a command line describes."""
+        service = overridden(ServeTables(), set or []).service
+        given = {name: value for name, value in values.items() if value is not None}
+        return cls(**vars(service), **given)
+
+    def run(self) -> None:
+        """Serve until a signal, or print a key."""
+        if self.new_key:
+            print(secrets.token_urlsafe())
+            return
+        try:
+            from attncli.serve.process import serve
+        except ModuleNotFoundError as error:
+            raise ModelError(
+                f"no package {error.name}", "the packages of the service", install_command("serve")
+            ) from None
+        is_shown = sys.stderr is not None and sys.stderr.isatty()
+        serve(replace(self, browser=self.browser and is_shown))
+
+
+signed(ServeOptions, [ServeOptions], ServeTables)
