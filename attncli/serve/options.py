@@ -1,20 +1,15 @@
-"""``attn serve``: the options of the service: address, limits, access."""
+"""Options of the service: address, limits, access."""
 
 from __future__ import annotations
 
-import secrets
-import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from attncli.options.fields import signed
 from attncli.options.shared import MODEL, Device, Threads
-from models.core.errors import ModelError, install_command
-from models.core.settings import option, overridden
+from models.core.settings import option
 
 PORT = 5055  # LibreTranslate's is 5000, which macOS uses itself
 DOCUMENT_TIMES = 60  # a document may take this many times `time_limit`
@@ -87,24 +82,8 @@ class ServeTables:
 
 @dataclass(frozen=True)
 class ServeOptions(ServiceSettings):
-    """Serve the models: a page in the browser, and a protocol.
+    """Options of `attn serve`."""
 
-    Programs use LibreTranslate's protocol; OpenAI's clients transcribe. The page translates text
-    and documents, describes photos, and shows what a model attended to.
-    Nothing leaves this machine, and no text is logged. Only this machine can reach the service
-    unless --host says otherwise.
-
-    A model is loaded when it is first needed. SIGTERM finishes the requests that have begun. See
-    docs/serve.md.
-
-    Example:
-      attn serve
-      attn serve --port 5000 --no-browser
-      attn serve --new-key >> keys.txt
-      attn serve --host 0.0.0.0 --api-keys keys.txt -s service.rate_limit=60
-    """
-
-    EXAMPLE = "service.rate_limit=60"
     models: Translators = ()
     host: Host = "127.0.0.1"
     port: Port = PORT
@@ -114,27 +93,3 @@ class ServeOptions(ServiceSettings):
     browser: Browser = True
     device: Device = "auto"
     threads: Threads = 0
-
-    @classmethod
-    def of_command(cls, *, set: Iterable[str] | None, **values: Any) -> ServeOptions:
-        """Return the options that a command line describes."""
-        service = overridden(ServeTables(), set or []).service
-        given = {name: value for name, value in values.items() if value is not None}
-        return cls(**vars(service), **given)
-
-    def run(self) -> None:
-        """Serve until a signal, or print a key."""
-        if self.new_key:
-            print(secrets.token_urlsafe())
-            return
-        try:
-            from attncli.serve.process import serve
-        except ModuleNotFoundError as error:
-            raise ModelError(
-                f"no package {error.name}", "the packages of the service", install_command("serve")
-            ) from None
-        is_shown = sys.stderr is not None and sys.stderr.isatty()
-        serve(replace(self, browser=self.browser and is_shown))
-
-
-signed(ServeOptions, [ServeOptions], ServeTables)

@@ -46,7 +46,7 @@ ANNEXES: dict[str, AnnexRow] = {
             "POST /v1/audio/transcriptions": "attncli.serve.transcripts:transcriptions",
         },
     },
-    "serve": {"command": {"serve": "attncli.serve.options:ServeOptions"}},
+    "serve": {"command": {"serve": "attncli.commands.serve:ServeCommand"}},
     "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
     "several inputs": {
         "family": {
