@@ -142,7 +142,7 @@ def by_aligner(data: Data, work: Path, pairs: list[Pair]) -> dict[str, Found]:
     It reads the same texts as eflomal; the gold sentences are the last ones. Nothing is chosen on
     gold. The stages before the seed matters are computed once.
     """
-    from models import load_translator
+    from models import load
     from models.alignment import align
 
     found: dict[str, Found] = {}
@@ -162,7 +162,7 @@ def by_aligner(data: Data, work: Path, pairs: list[Pair]) -> dict[str, Found]:
             *ALIGNER,
         ]
         attn("align", "train", *texts, *options, "-o", str(folder))
-        trained = load_translator(folder)
+        trained = load(folder, "translate")
         for name, share in (("statistical", 1.0), ("attention", 0.0), ("bundle", 0.5)):
             config = dataclasses.replace(trained.alignment, statistical=share)
             if share < 1 or seed == SEEDS[0]:
@@ -176,10 +176,10 @@ def by_attention(
     model: Path, reverse: Path, pairs: list[Pair], training: list[Pair]
 ) -> dict[str, Found]:
     """Return the links of both models: plain, and with the head that each chooses."""
-    from models import load_translator
+    from models import load
     from models.alignment import AlignConfig, choose_head
 
-    there, back = load_translator(model), load_translator(reverse)
+    there, back = load(model, "translate"), load(reverse, "translate")
     plain = AlignConfig()
     found = in_both("attn, plain", there, back, pairs, plain, plain)
     turned = [(b, a) for a, b in training]

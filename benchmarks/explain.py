@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from attncli.render.rows import columns
-from models import load_translator
+from models import load
 from models.alignment.weights import encoded_translation
 from models.explain import ExplainOptions
 from models.explain.explanation import (
@@ -43,7 +43,7 @@ def main() -> None:
     rows = given.file.read_text("utf-8").splitlines()
     lines = (row.partition("\t")[0] for row in rows)
     chosen = list(islice((x for x in lines if len(x.split()) in LENGTHS), given.sentences))
-    translator = load_translator(chosen_model(given.model, "translate"))
+    translator = load(chosen_model(given.model, "translate"), "translate")
     translator = translator.for_direction(given.to)
     found = [
         explain_pair(translator, encoded_translation(translator, one), ExplainOptions())

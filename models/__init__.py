@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from models.core.annexes import need_part
 from models.core.config import ModelConfig
-from models.core.errors import ModelError
-from models.core.registry import DEFAULT_SOURCE
+from models.core.errors import ConfigurationError, ModelError, unknown_name
+from models.core.registry import names
 from models.core.sources import find_source
 from models.storage.installed import find_model
 
@@ -38,11 +38,7 @@ __all__ = [
     "info",
     "list_models",
     "load",
-    "load_captioner",
-    "load_classifier",
     "load_ensemble",
-    "load_transcriber",
-    "load_translator",
 ]
 
 
@@ -71,14 +67,32 @@ def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
 
 
-def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier | Any:
+@overload
+def load(model: str | Path, task: Literal["translate"], *, device: str = "cpu") -> Translator: ...
+@overload
+def load(model: str | Path, task: Literal["caption"], *, device: str = "cpu") -> Captioner: ...
+@overload
+def load(model: str | Path, task: Literal["classify"], *, device: str = "cpu") -> Classifier: ...
+@overload
+def load(model: str | Path, task: str = "", *, device: str = "cpu", **options: Any) -> Any: ...
+
+
+def load(model: str | Path, task: str = "", *, device: str = "cpu", **options: Any) -> Any:
     """Open a trained model, given by its folder or name (see models.storage.installed).
 
-    Return a Translator, Captioner, Classifier or SpeechModel, as its family requires. Raises
-    NotFoundError if there is no such model, and DamagedError if it cannot be read.
+    task: the one that the model must have, such as translate; "": any. Return a Translator,
+    Captioner, Classifier or SpeechModel, as its family requires. options: threads and precision of
+    a SpeechModel. Raises NotFoundError if there is no such model, DamagedError if it cannot be
+    read, and ConfigurationError if it has another task.
     """
     path = find_model(model)
-    return _source_of(path).open(path, device=device)
+    source = _source_of(path)
+    if task not in ("", source.task):  # the runner of the task states what the model is for
+        tasks = {one.task: one for one in map(find_source, names("source")[::-1])}
+        if task not in tasks:
+            raise unknown_name("task", task, tasks)
+        source = tasks[task]
+    return resolve_name(source.runner).read(path, device=device, **options)
 
 
 def load_ensemble(models: Sequence[str | Path], *, device: str = "cpu") -> EnsembleTranslator:
@@ -89,48 +103,14 @@ def load_ensemble(models: Sequence[str | Path], *, device: str = "cpu") -> Ensem
     """
     paths = [find_model(model) for model in models]
     source = _source_of(paths[0])
-    return source.open_ensemble(paths, device=device)
-
-
-def load_translator(model: str | Path, *, device: str = "cpu") -> Translator:
-    """Open a trained text model, as `load` does; raise a ModelError if it is a captioner.
-
-    A model of several inputs is one, whose texts are rows of columns separated by tabs.
-    """
-    from models.engines.translator import Translator
-
-    path = find_model(model)
-    source = _source_of(path)
-    if source.task != find_source(DEFAULT_SOURCE).task:
-        return Translator.read(path, device=device)  # which states what the model is for
-    return source.open(path, device=device)
-
-
-def load_captioner(model: str | Path, *, device: str = "cpu") -> Captioner:
-    """Open a trained captioner, as `load` does; raise a ModelError if it is a text model."""
-    from models.engines.captioner import Captioner
-
-    return Captioner.read(find_model(model), device=device)
-
-
-def load_classifier(model: str | Path, *, device: str = "cpu") -> Classifier:
-    """Open a trained classifier, as `load` does; raise a ModelError if it is another model."""
-    from models.engines.classifier import Classifier
-
-    return Classifier.read(find_model(model), device=device)
-
-
-def load_transcriber(
-    model: str | Path, *, device: str = "cpu", threads: int = 0, precision: str = "auto"
-) -> Any:
-    """Open a trained model of speech, as `load` does; raise a ModelError if it is another model.
-
-    Return a SpeechModel. threads: of the processor, 0: all. precision: of Whisper, auto, fp32 or
-    int8.
-    """
-    kind = need_part("model", "transcriber", f"the model of speech {model}")
-    path = find_model(model)
-    return kind.read(path, device=device, threads=threads, precision=precision)
+    if not source.ensemble:
+        raise ConfigurationError(
+            f"{len(paths)} models, each of which {source.ability}",
+            "one model: there are no ensembles of this kind",
+        )
+    members = [resolve_name(source.runner).read(path, device=device) for path in paths]
+    found: EnsembleTranslator = resolve_name(source.ensemble)(members, [*map(str, paths)])
+    return found
 
 
 def _source_of(folder: Path) -> Source:

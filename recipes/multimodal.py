@@ -138,9 +138,9 @@ def train(
 
 def show(test: Sequence[Row], folder: Path, sources: Sequence[str]) -> None:
     """Print the share of right ambiguous words, and of right sentences."""
-    from models import load_translator
+    from models import load
 
-    outputs = [each.text for each in load_translator(folder).translate(sources)]
+    outputs = [each.text for each in load(folder, "translate").translate(sources)]
     words = [(text.split()[row.place :][:1], row) for text, row in zip(outputs, test, strict=True)]
     right = sum(found == row.target.split()[row.place :][:1] for found, row in words)
     whole = sum(text == row.target for text, row in zip(outputs, test, strict=True))

@@ -13,7 +13,7 @@ import lzma
 import random
 from pathlib import Path
 
-from models import load_translator
+from models import load
 from models.storage.digests import write_files
 from models.storage.replay import ReplayPair, pack_replay
 from models.storage.settings import REPLAY, read_settings
@@ -33,7 +33,7 @@ def main() -> None:
         rows = [tuple(line.rstrip("\n").split("\t")) for line in table]
     fitting = [row for row in rows if len(row[0].split()) <= LONGEST]
     chosen = random.Random(1).sample(fitting, options.rows)
-    translator = load_translator(options.model)
+    translator = load(options.model, "translate")
     pairs: list[ReplayPair] = []
     for number, direction in enumerate(directions):
         source, target = (LANGUAGES.index(code) for code in direction.split("-"))

@@ -34,7 +34,7 @@ from attncli.render.plots import curves
 from attncli.shell import app
 from attncli.training import saving
 from attncli.training.command_line import settings
-from models import load_translator
+from models import load
 from models.core.annexes import ANNEXES, entries
 from models.core.types import Batch
 from models.core.use_config import SearchConfig, TokenizerConfig
@@ -228,7 +228,7 @@ def tiny_bundle(
 @pytest.fixture(scope="session")
 def tiny_translator(tiny_bundle: Path) -> Translator:
     """Return the tiny bundle, loaded."""
-    return load_translator(tiny_bundle)
+    return load(tiny_bundle, "translate")
 
 
 @pytest.fixture(scope="session")

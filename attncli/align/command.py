@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,9 +18,9 @@ from attncli.data.alignments import read_external_alignments
 from attncli.data.corpus import PairLine, pair_of, pairs_of_files
 from attncli.data.lines import input_chunks
 from attncli.data.streams import check_inputs, check_output, open_input, open_output
+from attncli.options.fields import command
 from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
-from attncli.options.settings import SetOption
-from attncli.options.shared import MODEL, Device, From, PictureFile, Show, Threads, To
+from attncli.options.shared import MODEL, From, PictureFile, Show, To
 from attncli.render.alignment_writers import FORMATS, FormatName, format_of, heat_maps, written
 from attncli.task.panels import AlignedPair
 from attncli.terminal import console
@@ -28,10 +28,12 @@ from attncli.terminal.messages import counted, current_screen
 from models.core.errors import ConfigurationError, ModelError
 
 Files = Annotated[
+    tuple[Path, ...],
     list[Path] | None,
     typer.Argument(help="Source and target, or one file of both; without files, standard input."),
 ]
 Models = Annotated[
+    tuple[Path, ...],
     list[Path] | None,
     typer.Option(
         "--model",
@@ -47,19 +49,20 @@ ReverseModel = Annotated[
     typer.Option(help="A model from target to source; the links of both are symmetrised."),
 ]
 FormatOption = Annotated[
+    str,
     FormatName | None,
     typer.Option(
         "--format", help="Output format. Default: by the file name of -o, otherwise pharaoh."
     ),
 ]
 Hypotheses = Annotated[
+    tuple[Path, ...],
     list[Path] | None,
     typer.Option(
         help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL "
         "or Marian's. May be repeated."
     ),
 ]
-Set = Annotated[list[str] | None, SetOption(AlignOptions, example="align.units=char")]
 
 
 def with_external_alignments(
@@ -87,7 +90,7 @@ def with_external_alignments(
 
 
 @contextmanager
-def pair_source(files: list[Path]) -> Iterator[Iterator[list[PairLine]]]:
+def pair_source(files: Sequence[Path]) -> Iterator[Iterator[list[PairLine]]]:
     """Open sentence pairs: two files, one file of both, or standard input."""
     if len(files) == 2:
         yield pairs_of_files(*files)
@@ -138,22 +141,9 @@ def write_all(
     return refused
 
 
-def align(
-    files: Files = None,
-    *,
-    model: Models = None,
-    reverse_model: ReverseModel = None,
-    to: To = "",
-    source: From = "",
-    hypotheses: Hypotheses = None,
-    format: FormatOption = None,
-    output: Output = None,
-    show: Show = False,
-    picture: PictureFile = None,
-    device: Device = "auto",
-    threads: Threads = 0,
-    set: Set = None,
-) -> None:
+@command
+@dataclass(frozen=True)
+class AlignCommand(AlignOptions):
     """Align the words of sentences and their translations.
 
     Each pair gives one line of links, in order. Pairs are lines of two files, or lines with a tab
@@ -167,49 +157,72 @@ def align(
       attn align -m runs/en-de -m runs/rnn --show test.en test.de
       attn align -m runs/en-de --hypotheses fast_align.links --picture both.html test.en test.de
     """
-    options = AlignOptions.of_command(locals(), messages=console)
-    name = format or (format_of(output) if output else LINKS)
-    drawing = check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
-    models = model or []
-    _check(files or [], models, reverse_model, hypotheses or [], options.of("align"))
-    check_inputs(files or [])
-    check_output(output, *(files or []))
-    if len(models) > 1 and not (show or picture or FORMATS[name].picture):
-        raise typer.BadParameter("several models need --show or --picture", param_hint="'--model'")
-    heads, scored = FORMATS[name].heads or drawing.heads, FORMATS[name].scores or drawing.heads
-    options = replace(options, format=name, heads=heads, with_scores=scored)
-    with pair_source(files or []) as chunks:
-        if hypotheses:
-            aligned = with_external_alignments(chunks, models, options, hypotheses)
-        else:
-            aligned = AlignRunner.open(models, options).run(chunks)
-        format = None if show and output is None else name
-        weights = options.links.probabilities
-        refused = write_all(aligned, format, output, drawing, probabilities=weights, show=show)
-    if refused:
-        raise typer.Exit(1)
 
+    EXAMPLE = "align.units=char"
+    files: Files = ()
+    model: Models = ()
+    reverse_model: ReverseModel = None
+    to: To = ""
+    source: From = ""
+    hypotheses: Hypotheses = ()
+    format: FormatOption = ""
+    output_file: Output = None
+    show: Show = False
+    picture_file: PictureFile = None
 
-def _check(
-    files: list[Path],
-    models: list[Path],
-    reverse: Path | None,
-    external: list[Path],
-    settings: Mapping[str, object],
-) -> None:
-    """Refuse options that conflict or would have no effect, and texts in place of files."""
-    if typed := [str(file) for file in files if "|||" in str(file) and not file.exists()]:
-        raise ModelError(
-            f"{typed[0]!r}: sentences, where files are expected",
-            "files of sentence pairs, or sentences on standard input",
-            f"echo {shlex.quote(typed[0])} | attn align",
+    def run(self) -> None:
+        """Align pairs, and write and draw their links."""
+        files, models, output = self.files, self.model, self.output_file
+        name = self.format or (format_of(output) if output else LINKS)
+        drawing = check_drawing(self.picture_file, self.picture.lines, drawn=self.show, arrays=True)
+        self._check()
+        check_inputs(files)
+        check_output(output, *files)
+        form, is_drawn = FORMATS[name], self.show or self.picture_file or FORMATS[name].picture
+        if len(models) > 1 and not is_drawn:
+            raise typer.BadParameter(
+                "several models need --show or --picture", param_hint="'--model'"
+            )
+        heads, scored = form.heads or drawing.heads, form.scores or drawing.heads
+        options = replace(self, format=name, heads=heads, with_scores=scored)
+        with pair_source(files) as chunks:
+            if self.hypotheses:
+                aligned = with_external_alignments(chunks, models, options, self.hypotheses)
+            else:
+                aligned = AlignRunner.open(models, options).run(chunks)
+            refused = write_all(
+                aligned,
+                None if self.show and output is None else name,
+                output,
+                drawing,
+                probabilities=self.links.probabilities,
+                show=self.show,
+            )
+        if refused:
+            raise typer.Exit(1)
+
+    def _check(self) -> None:
+        """Refuse options that conflict or would have no effect, and texts in place of files."""
+        files, models, reverse, settings = (
+            self.files,
+            self.model,
+            self.reverse_model,
+            self.of("align"),
         )
-    if len(files) > 2:
-        raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
-    if len(models) > 1 and reverse:
-        raise typer.BadParameter("with a single --model", param_hint="'--reverse-model'")
-    if not models and external and (reverse or settings):
-        found = "--reverse-model" if reverse else f"align.{next(iter(settings))}"
-        raise ConfigurationError(f"{found} without a model", "--model")
-    if external and settings.get("units", "word") != "word":
-        raise ConfigurationError("align.units with --hypotheses, which are links of words", "word")
+        if typed := [str(file) for file in files if "|||" in str(file) and not file.exists()]:
+            raise ModelError(
+                f"{typed[0]!r}: sentences, where files are expected",
+                "files of sentence pairs, or sentences on standard input",
+                f"echo {shlex.quote(typed[0])} | attn align",
+            )
+        if len(files) > 2:
+            raise typer.BadParameter("source and target, or one file of both", param_hint="'FILES'")
+        if len(models) > 1 and reverse:
+            raise typer.BadParameter("with a single --model", param_hint="'--reverse-model'")
+        if not models and self.hypotheses and (reverse or settings):
+            found = "--reverse-model" if reverse else f"align.{next(iter(settings))}"
+            raise ConfigurationError(f"{found} without a model", "--model")
+        if self.hypotheses and settings.get("units", "word") != "word":
+            raise ConfigurationError(
+                "align.units with --hypotheses, which are links of words", "word"
+            )

@@ -13,7 +13,6 @@ from attncli.align.pairs import AlignOptions
 from attncli.data.alignments import UNKNOWN, Lengths, LinkFile, read_links
 from attncli.data.corpus import PairLine, read_pairs
 from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
-from attncli.options.settings import SetOption
 from attncli.options.shared import From, GoldIndex, To
 from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System
@@ -38,11 +37,6 @@ class ScoredAlignOptions(AlignOptions):
     TABLES = "attention"
 
 
-Set = Annotated[
-    list[str] | None, SetOption(ScoredAlignOptions, example="attention.read_decode=expected")
-]
-
-
 @command
 @dataclass(kw_only=True)
 class AlignmentEvaluation(Evaluation):
@@ -58,13 +52,13 @@ class AlignmentEvaluation(Evaluation):
     """
 
     task, unit, options_of = "align", "pair", ScoredAlignOptions
+    EXAMPLE = "attention.read_decode=expected"
 
     files: Files = None
     gold: GoldFile
     gold_index: GoldIndex = None
     to: To = ""
     source: From = ""
-    set: Set = None
     lengths: Sequence[Lengths] = field(init=False)  # words of each pair
     links: LinkFile = field(init=False)  # the gold
 

@@ -93,7 +93,6 @@ class AlignOptions(Options):
     @classmethod
     def read(cls, assignments: Iterable[str] | None = None, **options: Any) -> Self:
         """Return the options; refuse a setting that needs a reverse model."""
-        options["format"] = options.get("format") or LINKS
         found = super().read(assignments, **options)
         if "align.symmetrise" in found.given and not found.reverse_model:
             raise ConfigurationError("align.symmetrise without a reverse model", "--reverse-model")

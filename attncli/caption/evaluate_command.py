@@ -16,7 +16,6 @@ from attncli.data.lines import open_text
 from attncli.data.named_files import last_part
 from attncli.data.streams import check_files
 from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command, files_of
-from attncli.options.settings import SetOption
 from attncli.render.rows import columns
 from attncli.scoring.captions import caption_scores
 from attncli.scoring.score import MetricScore, System
@@ -67,9 +66,6 @@ class ScoredCaptionOptions(CaptionOptions):
     scores: CaptionScoreSettings = option(CaptionScoreSettings, "scores")
 
 
-Set = Annotated[list[str] | None, SetOption(ScoredCaptionOptions, example="scores.attention=true")]
-
-
 @command
 @dataclass(kw_only=True)
 class CaptionEvaluation(Evaluation):
@@ -86,11 +82,11 @@ class CaptionEvaluation(Evaluation):
     """
 
     task, unit, options_of = "caption", "image", ScoredCaptionOptions
+    EXAMPLE = "scores.attention=true"
 
     captions: Captions
     images: Images = None
     split: Split = None
-    set: Set = None
     references: list[list[str]] = field(init=False)  # of each image
 
     def read(self, folders: Sequence[Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,12 @@ import typer
 from attncli.classify.runner import ClassifyOptions, ClassifyRunner
 from attncli.data.streams import check_output
 from attncli.options import line_streams, shared
-from attncli.options.settings import SetOption
-from attncli.terminal import console
+from attncli.options.fields import command
 
 Text = Annotated[
-    list[str] | None, typer.Argument(help="Text to classify. Default: the lines of the input.")
+    tuple[str, ...],
+    list[str] | None,
+    typer.Argument(help="Text to classify. Default: the lines of the input."),
 ]
 Model = Annotated[
     Path | None,
@@ -25,25 +27,11 @@ Model = Annotated[
         "without it, the model shipped for this command.",
     ),
 ]
-Nbest = Annotated[int, typer.Option("--nbest", "-n", min=1, help="Labels per line.")]
-Set = Annotated[list[str] | None, SetOption(ClassifyOptions, example="picture.lines=1-20")]
 
 
-def classify(
-    text: Text = None,
-    *,
-    model: Model = None,
-    input: line_streams.Input = None,
-    output: line_streams.Output = None,
-    format: shared.Format = "text",
-    nbest: Nbest = 1,
-    with_scores: shared.Scores = False,
-    show: shared.Show = False,
-    picture: shared.PictureFile = None,
-    device: shared.Device = "auto",
-    threads: shared.Threads = 0,
-    set: Set = None,
-) -> None:
+@command
+@dataclass(frozen=True)
+class ClassifyCommand(ClassifyOptions):
     """Classify text: one line in, one label out, in order.
 
     Lines come from the arguments, a file or standard input. A line that is not valid text gives an
@@ -55,17 +43,30 @@ def classify(
       attn classify -m runs/intents --nbest 3 --format jsonl < lines.txt
       attn classify -m runs/intents --show --picture words.svg < lines.txt
     """
-    options = ClassifyOptions.of_command(locals(), messages=console)
-    check_output(output, input)
-    shared.check_texts(text or [], "classify")
-    drawing = line_streams.check_drawing(picture, options.picture.lines, drawn=show)
-    line_streams.check_shown(show, format)
-    with line_streams.open_source(text, input) as stream:
-        runner = ClassifyRunner.open(model, options)
-        weights = show or picture is not None or format == "jsonl"
-        words = line_streams.Picture(drawing, line_streams.WEIGHTED_TEXTS)
-        complete = line_streams.write_lines(
-            runner, stream, output, words, weights=weights, show=show
-        )
-        words.draw()
-    raise typer.Exit(not complete)
+
+    EXAMPLE = "picture.lines=1-20"
+    text: Text = ()
+    model: Model = None
+    input_file: line_streams.Input = None
+    output_file: line_streams.Output = None
+    format: shared.Format = "text"
+    with_scores: shared.Scores = False
+    show: shared.Show = False
+    picture_file: shared.PictureFile = None
+
+    def run(self) -> None:
+        """Classify lines, write the labels and draw the words."""
+        show, picture, output = self.show, self.picture_file, self.output_file
+        check_output(output, self.input_file)
+        shared.check_texts(self.text, "classify")
+        drawing = line_streams.check_drawing(picture, self.picture.lines, drawn=show)
+        line_streams.check_shown(show, self.format)
+        with line_streams.open_source(self.text, self.input_file) as stream:
+            runner = ClassifyRunner.open(self.model, self)
+            weights = show or picture is not None or self.format == "jsonl"
+            words = line_streams.Picture(drawing, line_streams.WEIGHTED_TEXTS)
+            complete = line_streams.write_lines(
+                runner, stream, output, words, weights=weights, show=show
+            )
+            words.draw()
+        raise typer.Exit(not complete)

@@ -13,7 +13,6 @@ from attncli.classify.runner import ClassifyOptions
 from attncli.classify.table import read_labelled
 from attncli.faithful.result import Line
 from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
-from attncli.options.settings import SetOption
 from attncli.render.plots import confusion_matrices
 from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System
@@ -35,11 +34,6 @@ class ScoredLabelOptions(ClassifyOptions):
     TABLES = "attention"
 
 
-Set = Annotated[
-    list[str] | None, SetOption(ScoredLabelOptions, example="attention.read_decode=expected")
-]
-
-
 @command
 @dataclass(kw_only=True)
 class LabelEvaluation(Evaluation):
@@ -56,10 +50,10 @@ class LabelEvaluation(Evaluation):
     """
 
     task, unit, options_of = "classify", "text", ScoredLabelOptions
+    EXAMPLE = "attention.read_decode=expected"
 
     file: File
     plot: Plot = None
-    set: Set = None
     gold: list[str] = field(init=False)
     found: dict[str, LabelScores] = field(init=False, default_factory=dict)  # by system
 

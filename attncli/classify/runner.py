@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
 
 from attncli.data.lines import ClassifiedLine
 from attncli.faithful.divide import split
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from models.engines.classifier import Classifier
 
 
+Nbest = Annotated[int, typer.Option("--nbest", "-n", min=1, help="Labels per line.")]
 UNKNOWN = "unknown"  # label of a text without a letter that an identifier of languages knows
 CODE = re.compile("[a-z]{2,3}")
 DIGITS = 4
@@ -45,10 +48,11 @@ class ClassifyOptions(Options):
     """Options of a classification."""
 
     TABLES = "picture attention compute"
+    ASSIGNED = {}
 
     picture: PictureSettings = option(PictureSettings, "--show and --picture")
     compute: TextBatches = option(TextBatches, "computation")
-    nbest: int = 1  # labels per line
+    nbest: Nbest = 1
 
 
 class ClassifyRunner(RowRunner[Line, ClassifiedLine]):

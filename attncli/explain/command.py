@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,17 +14,20 @@ from attncli.data.named_files import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
 from attncli.explain.options import ExplainedOptions
 from attncli.options import line_streams, shared
-from attncli.options.settings import SetOption
-from attncli.terminal import console
+from attncli.options.fields import command
 from models.core.errors import ModelError, unknown_name
 from models.explain import METHODS
 from models.storage.installed import default_model, find_model
 from models.storage.settings import task_of
 
+if TYPE_CHECKING:
+    from attncli.explain.runner import ExplainedLine
+
 BRIEF = ("attention", "erasure")  # methods of the text output, unless others are named
 ALL = "all"
 
-Text = Annotated[
+Texts = Annotated[
+    tuple[str, ...],
     list[str] | None,
     typer.Argument(
         metavar="INPUT",
@@ -42,6 +46,7 @@ ModelOption = Annotated[
     ),
 ]
 MethodOption = Annotated[
+    tuple[str, ...],
     list[str] | None,
     typer.Option(
         "--method",
@@ -55,26 +60,11 @@ Word = Annotated[
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option("--format", help="How to write explanations.")
 ]
-Set = Annotated[list[str] | None, SetOption(ExplainedOptions, example="picture.lines=1-20")]
 
 
-def explain(
-    text: Text = None,
-    *,
-    model: ModelOption = None,
-    to: shared.To = "",
-    source: shared.From = "",
-    method: MethodOption = None,
-    word: Word = 0,
-    input: line_streams.Input = None,
-    output: line_streams.Output = None,
-    format: Format = "text",
-    show: shared.Show = False,
-    picture: shared.PictureFile = None,
-    device: shared.Device = "auto",
-    threads: shared.Threads = 0,
-    set: Set = None,
-) -> None:
+@command
+@dataclass(frozen=True)
+class ExplainCommand(ExplainedOptions):
     """Explain an output by the input parts that it depends on.
 
     For each output word, a row of each method states how much each source word, image cell or
@@ -89,26 +79,69 @@ def explain(
       attn explain photo.jpg --word 2 --picture maps.png
       attn explain -m runs/speech memo.wav
     """
-    methods, texts = chosen(method or ([ALL] if format == "jsonl" else BRIEF)), text or []
-    options = ExplainedOptions.of_command(locals(), messages=console)
-    check_output(output, input)
-    name, shipped = texts[0].lower() if texts else "", "translate"
-    if name.endswith(SUFFIXES):
-        shipped = "caption"
-    elif name.endswith(RECORDINGS.suffixes):
-        shipped = "transcribe"
-    folder = find_model(model) if model else default_model(shipped)
-    task = task_of(folder)
-    is_image = task == "caption"
-    if task not in ("caption", "transcribe"):
-        shared.check_texts(texts, "explain")
-    line_streams.check_shown(show, format)
-    # imports torch
-    from attncli.explain.runner import ExplainedLine, ExplainRunner, file_lines
-    from attncli.render.image_attention import writer_of
 
-    def draw(results: list[ExplainedLine]) -> list[str]:
+    EXAMPLE = "picture.lines=1-20"
+    texts: Texts = ()
+    model: ModelOption = None
+    to: shared.To = ""
+    source: shared.From = ""
+    method: MethodOption = ()
+    word: Word = 0
+    input_file: line_streams.Input = None
+    output_file: line_streams.Output = None
+    format: Format = "text"
+    show: shared.Show = False
+    picture_file: shared.PictureFile = None
+
+    def run(self) -> None:
+        """Explain inputs, and write and draw what counts."""
+        names = self.method or ([ALL] if self.format == "jsonl" else BRIEF)
+        options = replace(self, methods=chosen(names))
+        check_output(self.output_file, self.input_file)
+        folder = find_model(self.model) if self.model else default_model(self._shipped())
+        task = task_of(folder)
+        is_image, picture = task == "caption", self.picture_file
+        if task not in ("caption", "transcribe"):
+            shared.check_texts(self.texts, "explain")
+        line_streams.check_shown(self.show, self.format)
+        # imports torch
+        from attncli.explain.runner import ExplainRunner, file_lines
+        from attncli.render.image_attention import writer_of
+
+        if is_image and picture:
+            writer_of(picture)
+            check_output(picture)
+        lines = self.picture.lines
+        drawing = line_streams.check_drawing(None if is_image else picture, lines, drawn=False)
+        shown = line_streams.Picture(drawing)
+        with line_streams.open_source(self.texts, self.input_file) as stream:
+            runner = ExplainRunner.open(folder, options)
+            read = file_lines if runner.model.files else input_chunks
+            complete = line_streams.write_lines(
+                runner,
+                stream,
+                self.output_file,
+                shown,
+                remarks=self._draw,
+                read=read,
+                weights=True,
+                show=False,
+            )
+            shown.draw()
+        raise typer.Exit(not complete)
+
+    def _shipped(self) -> str:
+        """Return the task of the model in the box that suits the first input."""
+        name = self.texts[0].lower() if self.texts else ""
+        if name.endswith(SUFFIXES):
+            return "caption"
+        return "transcribe" if name.endswith(RECORDINGS.suffixes) else "translate"
+
+    def _draw(self, results: list[ExplainedLine]) -> list[str]:
         """Write the maps of an image; there is nothing to remark."""
+        from attncli.render.image_attention import writer_of
+
+        picture = self.picture_file
         for maps in (one.maps for one in results):
             if maps and picture:
                 if results[0].line.number > 1:
@@ -116,21 +149,6 @@ def explain(
                 with open_output(picture) as write:
                     write(writer_of(picture)(maps))
         return []
-
-    if is_image and picture:
-        writer_of(picture)
-        check_output(picture)
-    lines = options.picture.lines
-    drawing = line_streams.check_drawing(None if is_image else picture, lines, drawn=False)
-    shown = line_streams.Picture(drawing)
-    with line_streams.open_source(text, input) as stream:
-        runner = ExplainRunner.open(folder, options)
-        read = file_lines if runner.model.files else input_chunks
-        complete = line_streams.write_lines(
-            runner, stream, output, shown, remarks=draw, read=read, weights=True, show=False
-        )
-        shown.draw()
-    raise typer.Exit(not complete)
 
 
 def chosen(names: Sequence[str]) -> tuple[str, ...]:

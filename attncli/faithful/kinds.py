@@ -25,6 +25,16 @@ SUFFIXES = (
 IN_ADDRESS = r"[!\#-'*-;=?-\[\]_a-z~]"  # characters, but no parentheses
 LINKED = r"\((?:[^()\n]|\([^()\n]*\))+\)"  # of a Markdown link
 IN_BRACES = r"[^${}\n]*(?:\{[^${}\n]*\}[^${}\n]*)*"  # of a formula
+FIGURES = r"\d{1,9}(?:[.,'’\u00a0\u202f]\d{1,9}){0,4}"
+UNITS = (  # symbols of the SI and of data, the same in all languages
+    r"[nµμkcdm]?m[²³]?|[µμmk]?g|[mcdh]?[lL]|[nµμm]?s|min|h(?! ?[0-5]\d(?!\d| min))|t|ha|mol|lm|lx"
+    "|cd|K|[mkMG]?(?:W|Wh|V|VA|A|Ah|Hz|N|J|Pa|eV|Ω)|hPa|bar|psi|[kM]?cal|Nm|dBA?|kWp|ppm|ppb|rpm"
+    "|dpi|px|pt|[kKMGT]i?B(?:/s)?|[kMG]?[Bb]it/s|[kMG]?bps|km/h|m/s|mph|g/km|kg/m³|m³/h|l/h|mg/k?[gl]"
+)
+CURRENCIES = (
+    "EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN|AUD|CAD|NZD|INR|BRL|MXN|TRY|ZAR"
+    "|RUB|UAH|KRW|SGD|HKD|ILS|AED|THB"
+)
 DOMAINS = "com|org|net|edu|gov|io|info|dev|app|eu|uk|de|fr|ch|at"
 
 
@@ -123,6 +133,9 @@ KINDS = (
     PartKind("colour code", "\u00a7c", "\u00a7[a-fk-or]|\u00a7[0-9](?=[A-Za-z]{2})"),
     PartKind("date", "2024-05-31T10:00Z",
          r"(?<![\w.-])\d{4}-\d\d-\d\d(?:[T ][\d:]+(?:[.,]\d+)?Z?(?:[+-]\d\d:?\d\d)?)?(?!\w|-\d)"),
+    PartKind("quantity", "2.5 km/h",
+         rf"(?<![\w.,:/-])[-−]?(?:{FIGURES}[-–])?{FIGURES}[ \u00a0\u202f](?:{UNITS}|{CURRENCIES})"
+         rf"(?![\w²³]|[/.'’-]\w)|(?<![\w-])(?:{CURRENCIES})[ \u00a0]?{FIGURES}(?![\w-]|[.,]\d)"),
     PartKind("number", "1,234.50", rf"(?<![\w.,:/-])(?:{GROUPED})(?!\w|[.:/-]\d)"),
     PartKind("spaced number", "45 226",
          r"(?<![\w.,:/-])(?<!\d )[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d+)?(?! ?\d|\w|[.:/-]\d)"),

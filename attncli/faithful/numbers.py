@@ -23,6 +23,8 @@ HALF_DAYS = re.compile(  # 7 p.m., 7:15 PM
     r"(?<![\d.,:])(\d{1,2})(?:[:.](\d\d))?\s?([aApP])\.?\s?[mM]\b(?:\.(?=\s*\S))?"
 )
 ROMAN = r"(?<![\w.-])(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})(?![\w-])"  # numerals from II to XXXIX
+FIGURES = re.compile(rf"\d+(?:{SEPARATORS}\d+)*")
+QUANTITY = re.compile(r"((?:[A-Z]{3}\s?)?.*\d)((?:\s[^\d\s]\S*)?)")  # 5 kg, CHF 5
 NUMBER = re.compile(rf"\d+(?:{SEPARATORS}\d{{3}}(?!\d))*")
 
 
@@ -69,9 +71,11 @@ def localised(number: str, source: str, target: str) -> str:
 
 
 def in_style(raw: str, source: str, target: str) -> str:
-    """Return a number, or a time with a.m. or p.m., as the target language writes it."""
+    """Return a number, perhaps with a unit or a.m., as the target language writes it."""
     if target in STYLES and not STYLES[target].half_days and HALF_DAYS.fullmatch(raw):
         return on_24_hours(raw)
+    if (found := QUANTITY.fullmatch(raw)) and not WHOLE.fullmatch(raw):
+        return FIGURES.sub(lambda one: localised(one[0], source, target), found[1]) + found[2]
     return localised(raw, source, target)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from attncli.faithful.kinds import EMOJI, KINDS
-from attncli.faithful.numbers import HALF_DAYS, ROMAN, in_style, localised
+from attncli.faithful.numbers import HALF_DAYS, ROMAN, in_style
 from models.text.tokenizer import RESERVED
 
 FIRST = RESERVED  # the first mark
@@ -38,7 +38,7 @@ DOLLAR = re.compile(r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)")
 # of a placeholder that is numbered or named
 INDEX = re.compile(r"%L?\d+(?:\$|$)|[{(:@\#$_\[]\w|\w%$")
 QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
-SIGNS = frozenset("=^#&~<>°²³¹™®©+−×÷±")  # signs that belong to the word they touch
+SIGNS = frozenset("=^#@&~<>≤≥≈≠°²³¹™®©+−×÷±")  # signs that belong to the word they touch
 # Signs that models are known to read, because they have another place or word in each language.
 # A translation without them is repeated with them as parts.
 SOFT = frozenset("%&€£¥₹$[]{}")
@@ -104,7 +104,7 @@ def protect(
             continue
         raw = html.escape(text[start:end], quote=False) if escaped else text[start:end]
         raw = restore(raw, more, source=True)
-        shown = localised(raw, *languages) if _is_number(raw, kind, languages[0]) else raw
+        shown = in_style(raw, *languages) if _is_number(raw, kind, languages[0]) else raw
         sides = ((start, text[start - 1 : start]), (end, text[end : end + 1]))
         touching = (at not in edges and (one.isalnum() or one == "_") for at, one in sides)
         marked += chr(FIRST + len(parts))
@@ -115,7 +115,7 @@ def protect(
 def _is_number(raw: str, kind: str, language: str) -> bool:
     """Return True for a part that is a number; with spaces, elsewhere it may be a code."""
     is_french = language == "fr" and raw.count(" ") == 1
-    return kind in ("number", "sign") or (kind == "spaced number" and is_french)
+    return kind in ("number", "quantity", "sign") or (kind == "spaced number" and is_french)
 
 
 def restore(text: str, parts: Sequence[Part], *, source: bool = False) -> str:

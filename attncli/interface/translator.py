@@ -303,7 +303,7 @@ def pairs_of(
 
 def _without_torch(folder: Path, model: TextModel) -> TextTranslator | None:
     """Return the model of a folder searched by CTranslate2; None if it cannot be."""
-    options = TranslateOptions(device=model.device.type)
+    options = TranslateOptions.read(device=model.device.type)
     fast = engines.without_torch(folder, options, read_settings(folder))
     if fast is not None:
         fast.torch = lambda: model

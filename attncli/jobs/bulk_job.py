@@ -7,10 +7,10 @@ NOT_IN_BULK, which choose inputs and outputs or draw something.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
@@ -19,9 +19,8 @@ from typing import Any
 import typer
 
 from attncli.data.lines import CHUNK_LINES
-from attncli.data.memory import read_memory
-from attncli.data.tables import read_glossary, read_lexicon_table
 from attncli.jobs.loading import as_folders, readable
+from attncli.options.fields import function_of
 from attncli.options.help_page import HelpPage
 from attncli.task.runner import AnyRunner
 from attncli.task.table import TASKS, find_runner
@@ -33,12 +32,10 @@ from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, Shared, read_settings
 from models.text.tokenizer import read_tokenizer
 
+TABLES = {"glossary", "lexicon", "memory"}  # options that are files
 PLACES = ("device", "threads", "reverse_model")  # where results are computed; not what they are
-NOT_IN_BULK = (  # parameters of commands, and tables of these names, that a job does not have
-    *("text", "images", "files", "input", "output", "recursive", "column", "field", "sidecar"),
-    *("align", "show", "picture", "hypotheses", "into", "strict", "channels"),
-    *("prefix_column", "score", "back", "address", "review"),
-)
+# options of tasks that a job does not have, as it has none of a command alone
+NOT_IN_BULK = ("links", "align", "channels", "back", "address", "review")
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ class BulkJob:
     def options(self) -> Any:
         """Return the options of the runner; raise an error if they cannot be used."""
         runner = find_runner(self.task)
-        options = runner.options_of.of_command(self.settings)
+        options = runner.options_of.of_values(self.settings)
         if options.format not in runner.formats:
             expected = ", ".join(runner.formats)
             raise ConfigurationError(f"--format {options.format}, which is one document", expected)
@@ -134,34 +131,31 @@ def read_job(words: Sequence[str]) -> BulkJob:
     anything that the command refuses, too.
     """
     name = words[0] if words else ""
-    shipped = find_runner(name).shipped
-    values, given = _parsed(name, words[1:])
-    settings = {one: values[one] for one in sorted(values) if one not in {*NOT_IN_BULK, "model"}}
+    runner = find_runner(name)
+    values, flags, given = _parsed(name, words[1:])
+    known = {*runner.options_of.names(), "set", "model"} - {*NOT_IN_BULK}
+    settings = {one: values[one] for one in sorted(values) if one in known - {"model"}}
     places = [assignment.partition("=")[0].strip() for assignment in settings["set"] or ()]
-    left_out = {*NOT_IN_BULK} & {*values}
-    refused = [given[one] for one in given if one in left_out]
+    left_out = {flag.strip("-") for one, flag in flags.items() if one not in known}
+    refused = [given[one] for one in given if one not in known]
     refused += [place for place in places if place.partition(".")[0] in left_out]
     if refused:
         raise ConfigurationError(
             f"{refused[0]} cannot be used in a bulk job",
             hint="leave it out; files, folders and --field stand before `--`",
         )
-    if settings.get("glossary"):  # workers need no file
-        settings["glossary"] = [list(term) for term in read_glossary(settings["glossary"]).terms]
-    if settings.get("lexicon"):
-        settings["lexicon"] = [list(row) for row in read_lexicon_table(settings["lexicon"])]
-    if settings.get("memory"):
-        languages = settings.get("source", ""), settings.get("to", "")
-        settings["memory"] = [list(pair) for pair in read_memory(settings["memory"], *languages)]
+    options = runner.options_of.of_values(settings)
+    for one in TABLES & settings.keys():  # workers need no file
+        settings[one] = [list(row) for row in getattr(options, one)] or None
     if reverse := settings.get("reverse_model"):
-        settings["reverse_model"] = _folder(reverse, shipped)
+        settings["reverse_model"] = _folder(reverse, runner.shipped)
     # there is a worker for each processor
     if "threads" not in given:
         settings["threads"] = 1
     models: list[Path | None] = [*as_folders(values["model"])] or [None]
     if "reverse_model" in values and len(models) > 1:
         raise typer.BadParameter("one model", param_hint="'--model'")
-    job = BulkJob(name, tuple(_folder(model, shipped) for model in models), settings)
+    job = BulkJob(name, tuple(_folder(model, runner.shipped) for model in models), settings)
     job.options()
     return job
 
@@ -171,16 +165,14 @@ def _folder(model: Path | None, task: str) -> str:
     return str(readable(chosen_model(model, task)).resolve())
 
 
-def _parsed(name: str, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the values of the parameters of a command, and the names of the given options."""
+def _parsed(
+    name: str, words: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
+    """Return values of the parameters of a command, their options, and those that are given."""
     values: dict[str, Any] = {}
-
-    @wraps(resolve_name(TASKS[name].commands[name]))
-    def store(**found: Any) -> None:
-        values.update(found)
-
+    parameters = inspect.signature(resolve_name(TASKS[name].commands[name])).parameters
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(cls=HelpPage)(store)
+    app.command(cls=HelpPage)(function_of(parameters.values(), values.update))
     command: Any = typer.main.get_command(app)
     with command.make_context(f"attn {name}", list(words)) as context:
         command.invoke(context)
@@ -189,4 +181,4 @@ def _parsed(name: str, words: Sequence[str]) -> tuple[dict[str, Any], dict[str, 
             for one in command.params
             if context.get_parameter_source(one.name).name == "COMMANDLINE"
         }
-    return values, given
+    return values, {one.name: one.opts[0] for one in command.params}, given

@@ -6,7 +6,6 @@ the help page. It reads a test set, scores outputs for it, and names what is wri
 
 from __future__ import annotations
 
-import inspect
 import os
 import time
 from abc import ABC, abstractmethod
@@ -14,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import typer
 
@@ -22,6 +21,7 @@ from attncli.data.lines import CHUNK_LINES, open_text
 from attncli.data.named_files import NamedFile, find_images, open_images
 from attncli.data.streams import check_output, open_output, write_stdout
 from attncli.jobs.loading import model_names
+from attncli.options.fields import signed
 from attncli.options.settings import Options
 from attncli.options.shared import MODEL, Device, Json, Threads
 from attncli.render.plots import check_picture
@@ -74,6 +74,7 @@ class Evaluation(ABC):
     task: ClassVar[str]  # whose runner computes the outputs
     unit: ClassVar[str]  # noun of an input
     options_of: ClassVar[type[Options]]
+    EXAMPLE: ClassVar[str] = ""  # a setting
     options: Any = field(init=False)
     items: Sequence[Any] = field(init=False)  # inputs of the runner
     names: Sequence[str] = field(init=False, default=())  # written before the saved outputs
@@ -86,6 +87,12 @@ class Evaluation(ABC):
     json: Json = False
     device: Device = "auto"
     threads: Threads = 0
+    set: list[str] | None = None  # settings
+
+    @classmethod
+    def of_command(cls, **values: Any) -> Evaluation:
+        """Return the evaluation that a command line describes."""
+        return cls(**values)
 
     @abstractmethod
     def read(self, folders: Sequence[Path]) -> None:
@@ -124,7 +131,7 @@ class Evaluation(ABC):
         """Score the models and the outputs of other programs; write the scores."""
         folders = self._folders()
         several = len(folders) > 1
-        self.options = self.options_of.of_command(vars(self), mixed=several, messages=console)
+        self.options = self.options_of.of_values(vars(self), mixed=several, messages=console)
         if self.save and not folders:
             raise typer.BadParameter("needs --model", param_hint="'--save'")
         if several and self.save and MODEL_NAME not in str(self.save):
@@ -206,12 +213,8 @@ class Evaluation(ABC):
 
 
 def command(kind: Command) -> Command:
-    """Give a class the signature of a command: its fields, with annotations that Typer reads."""
-    hints = get_type_hints(kind, include_extras=True)
-    signature = inspect.signature(kind)
-    fields = [one.replace(annotation=hints[name]) for name, one in signature.parameters.items()]
-    kind.__signature__ = signature.replace(parameters=fields)  # type: ignore[attr-defined]
-    return kind
+    """Give an evaluation the signature of its command: the options of all, then its own."""
+    return signed(kind, kind.__mro__[::-1], kind.options_of)
 
 
 def files_of(names: Sequence[str], place: Path | None, option: str, where: str) -> list[NamedFile]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os.path import commonprefix
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.options.settings import HardAttention, Options
 from attncli.terminal.messages import Messages
-from models import load_captioner, load_classifier, load_ensemble, load_translator
+from models import load as load_model
+from models import load_ensemble
 from models.core.errors import ConfigurationError, ModelError
 from models.core.sources import columns_of, source_of
 from models.engines.ctranslate2_cache import cache_folder
@@ -29,13 +30,6 @@ from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
     from models.engines.translator import Translator
-
-
-LOADERS: dict[str, Callable[..., Any]] = {
-    "translate": load_translator,
-    "caption": load_captioner,
-    "classify": load_classifier,
-}
 
 
 def open_model(task: str, models: Path | Sequence[Path] | None, options: Options) -> Any:
@@ -55,7 +49,7 @@ def load(task: str, models: Path | Sequence[Path] | None, options: Options) -> A
         return _load_ensemble(given, options)
     path = model_folder(task, models, options)
     gc.freeze()  # modules that are loaded by now are no longer searched, which takes 0.1 s
-    return LOADERS[task](path, device=open_device(options))
+    return load_model(path, task, device=open_device(options))
 
 
 def model_folder(task: str, models: Path | Sequence[Path] | None, options: Options) -> Path:

@@ -23,7 +23,7 @@ SECTIONS = {  # section: names of options
 }
 SECTION_OF = {f"--{name}": title for title, names in SECTIONS.items() for name in names.split()}
 VALUES = {"int": "N", "float": "X", "path": "PATH", "Path": "PATH", "str": "TEXT"}
-ONCE = ("input", "output", "model")
+ONCE = ("--input", "--output", "--model")
 COMMON = ("--quiet", "--help")  # options of every command: one line for both
 
 
@@ -37,7 +37,7 @@ class HelpPage(TyperCommand):
         """Parse the words of the command line."""
         *_, given = self.make_parser(ctx).parse_args(args=list(args))  # in order, with repetitions
         for param in given:
-            if param.name in ONCE and not param.multiple and given.count(param) > 1:
+            if param.opts[0] in ONCE and not param.multiple and given.count(param) > 1:
                 found = f"{param.opts[0]} is given {given.count(param)} times, and takes one"
                 ctx.fail(found)
         return super().parse_args(ctx, args)
@@ -58,8 +58,7 @@ class HelpPage(TyperCommand):
             sections[section if len(options) > MAX_WITHOUT_SECTIONS else "Options"].append(option)
         for title, found in sections.items():
             own = [param for param in found if not {*COMMON} & {*param.opts}]
-            records = filter(None, (param.get_help_record(ctx) for param in own))
-            rows = [row(*record, is_argument=title == "Arguments") for record in records]
+            rows = [row(one, *said) for one in own if (said := one.get_help_record(ctx))]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
@@ -68,11 +67,14 @@ class HelpPage(TyperCommand):
             formatter.write_text("Every command has -q, --quiet (problems only) and -h, --help.")
 
 
-def row(names: str, text: str, *, is_argument: bool) -> tuple[str, str]:
+def row(param: Any, names: str, text: str) -> tuple[str, str]:
     """Return the names of a parameter with the name of its value, and its help."""
+    is_argument = param.param_type_name == "argument"
     found = re.fullmatch(r"(.*) <(?:list\[)?(.+?)(?: range)?\]?>", names)
-    if found and is_argument:
-        names = found[1]
+    if is_argument:
+        names = found[1] if found else names
+        # as Typer writes a name that it takes from the field, here where a table has that name
+        names += "..." if param.nargs != 1 and re.fullmatch("[a-z]+", names) else ""
     elif found:
         names = f"{found[1]} {VALUES.get(found[2], found[2])}"
     text = re.sub(r"\bx>=([\d.]+)", r"at least \1", text)

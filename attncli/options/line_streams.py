@@ -188,7 +188,7 @@ class LineOutcome(Noted, Protocol):
 LineResult = TypeVar("LineResult", bound=LineOutcome)
 
 
-def open_source(texts: list[str] | None, path: Path | None) -> AbstractContextManager[BinaryIO]:
+def open_source(texts: Sequence[str], path: Path | None) -> AbstractContextManager[BinaryIO]:
     """Open the texts of the command line, a file, or standard input; refuse texts and a file.
 
     The text "-" alone stands for standard input, as it does for files. Who reads the stream
@@ -196,8 +196,8 @@ def open_source(texts: list[str] | None, path: Path | None) -> AbstractContextMa
     """
     if texts and path:
         raise typer.BadParameter("give either text or a file to read", param_hint="'--input'")
-    given = texts if texts != ["-"] else None
-    lines = (os.fsencode(text) + b"\n" for text in given or ())
+    given = () if [*texts] == ["-"] else texts
+    lines = (os.fsencode(text) + b"\n" for text in given)
     return nullcontext(io.BytesIO(b"".join(lines))) if given else open_input(path)
 
 

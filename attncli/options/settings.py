@@ -1,14 +1,11 @@
 """Options of a command, and its settings ``-s TABLE.KEY=VALUE``: what few people change.
 
 Each table has one owner, a settings class (`models.core.settings`). A task has one class of options
-with its tables and the options of its command line; the command reads it once:
+with its tables and the options that all doors have; its command is a subclass (`options.fields`).
 
-    Set = Annotated[list[str] | None, SetOption(TranslateOptions)]
-
-    def translate(*, beam: Beam = None, device: Device = "auto", set: Set = None) -> None:
-        options = TranslateOptions.read(set, beam=beam, device=device)
-        options.compute.batch_tokens  # as given, or the default
-        options.of("search")  # {"beam": 2}: settings that are given replace those of the model
+    options = TranslateOptions.read(["search.beam=2"], device="auto")
+    options.compute.batch_tokens  # as given, or the default
+    options.of("search")  # {"beam": 2}: settings that are given replace those of the model
 
 `-s help` writes the settings with their documentation, as TOML.
 """
@@ -23,6 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import typer
 from typer.models import OptionInfo
 
+from attncli.options.shared import Device, Threads
+from attncli.terminal import console
 from attncli.terminal.messages import Messages, Silent
 from models.core.config import ReadMode
 from models.core.errors import ConfigurationError, UnknownNameError
@@ -54,9 +53,10 @@ class Options:
     # options of the command line that are settings; None if they are not given
     ASSIGNED: ClassVar[Mapping[str, str]] = {"beam": "search.beam", "nbest": "search.nbest"}
     UNUSED: ClassVar[str] = ""  # settings of these that have no effect; refused
+    EXAMPLE: ClassVar[str] = ""  # a setting, on the help page; "": the first one
 
-    device: str = "auto"  # auto, cpu, cuda or mps
-    threads: int = 0  # processor threads; 0: torch decides
+    device: Device = "auto"
+    threads: Threads = 0
     to: str = ""  # target language of a multilingual model
     source: str = ""  # source language; only checked
     mixed: bool = False  # models of a single direction ignore the languages instead of refusing
@@ -74,36 +74,42 @@ class Options:
     def read(cls, assignments: Iterable[str] | None = None, **options: Any) -> Self:
         """Return the options of a command line.
 
-        assignments: settings, ``table.key=value``. options: fields by their names, and settings of
-        ASSIGNED, which are None if they are not given. Raises ConfigurationError
-        for a setting that the command does not have, for a value that it cannot have, and for a
-        search without effect or result.
+        assignments: settings, ``table.key=value``. options: fields and settings of ASSIGNED by
+        their names; None is not given. Raises ConfigurationError for a setting that the command
+        does not have, for a value that it cannot have, and for a search without effect or result.
         """
-        fields = {each.name for each in dataclasses.fields(cls)}
-        own = {name: options.pop(name) for name in fields & options.keys()}
+        options = {name: value for name, value in options.items() if value is not None}
+        own = {name: options[name] for name in options.keys() - cls.ASSIGNED.keys()}
+        several = {each.name for each in dataclasses.fields(cls) if each.default == ()}
+        own |= {name: tuple(own[name]) for name in several & own.keys()}
         texts = [*(assignments or ())]
-        settings = {cls.ASSIGNED[name]: value for name, value in options.items()}
-        texts += [f"{name}={value}" for name, value in settings.items() if value is not None]
+        texts += [f"{n}={options[one]}" for one, n in cls.ASSIGNED.items() if one in options]
         given = tuple(dict.fromkeys(text.partition("=")[0].strip() for text in texts))
         for name in given:
             if name in cls.UNUSED.split():
                 found = f"setting '{name}', which has no effect on this command"
                 raise UnknownNameError(found, "a setting that `-s help` lists")
-        read = dataclasses.replace(overridden(cls(), texts), given=given, **own)
+        read = overridden(cls(**own, given=given), texts)
         check_search(read.search)
         return read
 
     @classmethod
-    def of_command(cls, parameters: Mapping[str, Any], **more: Any) -> Self:
-        """Return the options from the values of the parameters of a command, by their names.
+    def of_command(cls, *, set: Iterable[str] | None, **values: Any) -> Self:
+        """Return the command that a command line describes."""
+        return cls.read(set, **values, messages=console)
 
-        Those that are no options of the task are left out. more: options that replace them.
-        """
-        fields, is_table = dataclasses.fields(cls), dataclasses.is_dataclass
-        names = {each.name for each in fields if not is_table(each.default_factory)}
-        names |= {*cls.ASSIGNED}
-        own = {name: value for name, value in parameters.items() if name in names}
-        return cls.read(parameters["set"], **{**own, **more})
+    @classmethod
+    def of_values(cls, values: Mapping[str, Any], **more: Any) -> Self:
+        """Return the options among the values of a command, by their names. more: others."""
+        own = {name: values[name] for name in values.keys() & cls.names()}
+        return cls.read(values["set"], **own, **more)
+
+    @classmethod
+    def names(cls) -> set[str]:
+        """Return the names of the options: fields that are no tables, and settings of ASSIGNED."""
+        is_table, fields = dataclasses.is_dataclass, dataclasses.fields(cls)
+        found = {each.name for each in fields if not is_table(each.default_factory)}
+        return {*found, *cls.ASSIGNED}
 
     def of(self, table: str) -> dict[str, Any]:
         """Return the settings of a table that were given, by their names in the table."""

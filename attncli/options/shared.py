@@ -51,7 +51,8 @@ Threads = Annotated[
     typer.Option(min=0, max=MAX_THREADS, help="Processor threads (0: the default of torch)."),
 ]
 
-MemoryFile = Annotated[
+MemoryPairs = Annotated[
+    Sequence[Sequence[str]],
     Path | None,
     typer.Option(
         help="Pairs of which a line comes back as given; .tmx, or a line: source, tab, translation."
@@ -84,8 +85,9 @@ Show = Annotated[
 PictureFile = Annotated[
     Path | None,
     typer.Option(
+        "--picture",
         help="Draw the attention of the outputs into a file: .svg, .png, .pdf, .html; of words "
-        "with words, or of an image, also .npz."
+        "with words, or of an image, also .npz.",
     ),
 ]
 Prefix = Annotated[

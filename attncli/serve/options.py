@@ -4,11 +4,52 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from attncli.options.shared import MODEL, Device, Threads
 from models.core.settings import option
 
 PORT = 5055  # LibreTranslate's is 5000, which macOS uses itself
 DOCUMENT_TIMES = 60  # a document may take this many times `time_limit`
+
+
+Translators = Annotated[
+    tuple[Path, ...],
+    list[Path] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        envvar=MODEL,
+        help="Translator of /translate; without it, the shipped one. Given again: the first that "
+        "has a direction translates it. The page offers all models that `attn models` lists.",
+    ),
+]
+Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at.")]
+AllowedOrigins = Annotated[
+    tuple[str, ...],
+    list[str] | None,
+    typer.Option(
+        "--allow-origin",
+        metavar="ORIGIN",
+        help="Let the pages of another site use the service, such as https://a.example "
+        "(repeatable); *: those of any site.",
+    ),
+]
+ApiKeys = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Require one of the API keys, one per line.")
+]
+Browser = Annotated[
+    bool,
+    typer.Option(
+        "--browser/--no-browser", help="Open the page in the browser, if there is a terminal."
+    ),
+]
+NewKey = Annotated[
+    bool, typer.Option("--new-key", help="Print a new key for the file of --api-keys, and end.")
+]
 
 
 @dataclass(frozen=True)
@@ -41,13 +82,14 @@ class ServeTables:
 
 @dataclass(frozen=True)
 class ServeOptions(ServiceSettings):
-    """All options of `attn serve`; see its help page."""
+    """Options of `attn serve`."""
 
-    models: tuple[Path, ...] = ()  # translators, first choice first; none: the shipped one
-    host: str = "127.0.0.1"
-    port: int = PORT
-    allow_origins: tuple[str, ...] = ()  # other sites whose pages may use the service; *: any
-    api_keys: Path | None = None  # file with one key per line; None: no key is needed
-    device: str = "auto"
-    threads: int = 0  # processor threads; 0: torch decides
-    browser: bool = True  # open the page
+    models: Translators = ()
+    host: Host = "127.0.0.1"
+    port: Port = PORT
+    allow_origins: AllowedOrigins = ()
+    api_keys: ApiKeys = None
+    new_key: NewKey = False
+    browser: Browser = True
+    device: Device = "auto"
+    threads: Threads = 0

@@ -23,6 +23,7 @@ from attncli.serve.requests import RequestError, invalid
 from attncli.serve.service import Call, call_of
 from attncli.task.panels import AlignedPair
 from attncli.task.runner import JsonObject
+from attncli.translate.chunks import joined
 from attncli.translate.doubts import reason
 from models.core.annexes import entries, find_part
 
@@ -130,7 +131,7 @@ def _lines(call: Call) -> list[Line]:
 async def _steered(call: Call, model: str, job: Job, texts: Sequence[str]) -> list[JsonObject]:
     """Translate the one text `q`, whose output is steered."""
     found = await call.run(model, job, _lines(call))
-    return [_joined(found, LINE_END.findall(texts[0]), job.options.search.nbest)]
+    return [_joined(found, LINE_END.findall(texts[0]))]
 
 
 async def align(request: Request) -> Response:
@@ -203,24 +204,21 @@ async def _translated(call: Call, model: str, job: Job, texts: Sequence[str]) ->
     lines = [line for text in texts for line in LINE_END.split(text)]
     results = iter(await call.run(model, job, lines))
     found = [[next(results) for _ in range(len(each) + 1)] for each in ends]
-    return [
-        _joined(text, each, job.options.search.nbest)
-        for text, each in zip(found, ends, strict=True)
-    ]
+    return [_joined(text, each) for text, each in zip(found, ends, strict=True)]
 
 
-def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str], nbest: int) -> JsonObject:
+def _joined(outcomes: Sequence[TranslatedLine], ends: Sequence[str]) -> JsonObject:
     """Return the answer for a text from the outcomes of its lines."""
-    outputs = [
-        "".join(output(one, rank) + end for one, end in zip(outcomes, [*ends, ""], strict=True))
-        for rank in range(nbest)
-    ]
+    whole = joined(text_line(1, ""), ends, outcomes)
+    if whole.translation is None:
+        raise invalid(whole.note)
+    first, *others = dict.fromkeys(one.text for one in whole.hypotheses)
     return {
-        "translatedText": outputs[0],
-        "alternatives": list(dict.fromkeys(one for one in outputs[1:] if one != outputs[0])),
+        "translatedText": first,
+        "alternatives": others,
         "alignments": [alignment(p) for outcome in outcomes for p in outcome.alignments[:1]],
         **doubts(outcomes),
-        "memory": min((one.memory for one in outcomes if one.line.text.strip()), default=""),
+        "memory": whole.memory,
     }
 
 
@@ -247,14 +245,6 @@ def _notes(outcome: TranslatedLine) -> Iterator[str]:
         yield f"Perhaps another sense ({outcome.confidence.value:.0%} certain): {why}."
     for check in outcome.checks:
         yield f"The output has {NAMES[check.name]}: {check.found}."
-
-
-def output(outcome: TranslatedLine, rank: int = 0) -> str:
-    """Return an output of a line; its last one if it has fewer. Raises RequestError without any."""
-    if outcome.translation is None:
-        raise invalid(outcome.note)
-    hypotheses = outcome.translation.hypotheses
-    return hypotheses[min(rank, len(hypotheses) - 1)].text
 
 
 def alignment(pair: AlignedPair) -> JsonObject:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import errno
-import functools
 import inspect
 import os
 import re
@@ -23,6 +22,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from attncli.data.streams import FOLDERS
+from attncli.options.fields import function_of, parameter
 from attncli.options.help_page import HelpPage
 from attncli.options.shared import convert_quickly
 from attncli.task.table import task_commands
@@ -296,27 +296,19 @@ def load_command(name: str) -> Any:
 
 def with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command with the option --quiet and completion, which every command has."""
-    signature = inspect.signature(function, eval_str=True)
-    parameters = list(signature.parameters.values())
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
     if COMPLETING in os.environ:
         from attncli.shell.completion import add_completion  # reads the settings classes
 
         add_completion(parameters)
 
-    @functools.wraps(function)
     def run(*, quiet: bool, **values: Any) -> Any:
         console.be_quiet(quiet)
-        found = function(**values)
-        return found.run() if isinstance(function, type) else found
+        if isinstance(function, type):
+            return function.of_command(**values).run()  # type: ignore[attr-defined]
+        return function(**values)
 
-    option = inspect.Parameter(
-        "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
-    )
-    parameters.append(option)
-    del run.__wrapped__  # Typer must read the signature set below
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return run
+    return function_of([*parameters, parameter("quiet", False, Quiet)], run)
 
 
 def _nested(name: str) -> str:

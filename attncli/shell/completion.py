@@ -128,6 +128,7 @@ def _matching(found: Iterable[tuple[str, str]], incomplete: str) -> Completions:
 
 BY_PARAMETER: dict[str, Callable[[str], Completions]] = {  # name of a command's parameter
     "model": models,
+    "models": models,
     "reverse_model": models,
     "start_from": models,
     "runs": models,

@@ -16,7 +16,7 @@ from models.core.errors import unknown_name
 TASKS: dict[str, Task] = {
     "translate": Task(
         {
-            "translate": "attncli.translate.command:translate",
+            "translate": "attncli.translate.command:TranslateCommand",
             "evaluate": "attncli.translate.evaluate_command:TranslationEvaluation",
         },
         training={"text": "attncli.translate.source:TextTraining"},
@@ -25,7 +25,7 @@ TASKS: dict[str, Task] = {
     ),
     "classify": Task(
         {
-            "classify": "attncli.classify.command:classify",
+            "classify": "attncli.classify.command:ClassifyCommand",
             "evaluate labels": "attncli.classify.evaluate_command:LabelEvaluation",
         },
         training={"labelled_text": "attncli.classify.source:LabelTraining"},
@@ -34,7 +34,7 @@ TASKS: dict[str, Task] = {
     ),
     "caption": Task(
         {
-            "caption": "attncli.caption.command:caption",
+            "caption": "attncli.caption.command:CaptionCommand",
             "evaluate captions": "attncli.caption.evaluate_command:CaptionEvaluation",
         },
         training={"image": "attncli.caption.source:ImageTraining"},
@@ -44,12 +44,12 @@ TASKS: dict[str, Task] = {
     **{name: resolve_name(place) for name, place in entries("task").items()},
     "align": Task(
         {
-            "align": "attncli.align.command:align",
+            "align": "attncli.align.command:AlignCommand",
             "evaluate alignments": "attncli.align.evaluate_command:AlignmentEvaluation",
         },
         runner="attncli.align.pairs:AlignRunner",
     ),
-    "explain": Task({"explain": "attncli.explain.command:explain"}),
+    "explain": Task({"explain": "attncli.explain.command:ExplainCommand"}),
 }
 
 

@@ -4,7 +4,7 @@ from attncli.task.task import Task
 
 TASK = Task(
     {
-        "transcribe": "attncli.transcribe.command:transcribe",
+        "transcribe": "attncli.transcribe.command:TranscribeCommand",
         "evaluate transcripts": "attncli.transcribe.evaluate_command:TranscriptEvaluation",
     },
     training={"audio": "attncli.transcribe.source:AudioTraining"},

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from attncli.data.named_files import RECORDINGS, is_alone, listed_images, named_images
 from attncli.data.streams import check_output
+from attncli.options.fields import command
 from attncli.options.line_streams import Output, check_shown, write_files
-from attncli.options.settings import SetOption
-from attncli.options.shared import Device, OneModel, Prefix, Show, Threads, look_option
+from attncli.options.shared import OneModel, Prefix, Show, look_option
 from attncli.task.equal_outputs import EqualOutputs
 from attncli.terminal import console
 from attncli.transcribe.options import TranscribeOptions
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from attncli.render.transcripts import TranscribedFile
 
 Recordings = Annotated[
+    tuple[str, ...],
     list[str] | None,
     typer.Argument(
         metavar="FILE",
@@ -49,34 +50,19 @@ Align = Annotated[bool, typer.Option("--align", help="Add the times of the words
 PictureFile = Annotated[
     str | None,
     typer.Option(
+        "--picture",
         metavar="FILE",
         help="Draw the spectrogram and the attention of each token: a .png, .svg, .pdf, .html "
         "(plays the word that is pointed at) or .npz file. For several recordings: a folder/ or a "
         "name that contains {name}.",
     ),
 ]
-Looks = Annotated[list[str] | None, look_option("seconds, such as 1.2-2.5")]
-Set = Annotated[list[str] | None, SetOption(TranscribeOptions, example="search.max_ratio=1")]
+Looks = Annotated[tuple[str, ...], list[str] | None, look_option("seconds, such as 1.2-2.5")]
 
 
-def transcribe(
-    files: Recordings = None,
-    *,
-    model: OneModel = None,
-    source: SpeechFrom = "",
-    to: SpeechTo = "",
-    output: Output = None,
-    format: Format = "text",
-    align: Align = False,
-    channels: Channels = False,
-    prefix: Prefix = "",
-    look: Looks = None,
-    show: Show = False,
-    picture: PictureFile = None,
-    device: Device = "auto",
-    threads: Threads = 0,
-    set: Set = None,
-) -> None:
+@command
+@dataclass(frozen=True)
+class TranscribeCommand(TranscribeOptions):
     """Write what is said in recordings.
 
     The output for one recording is its text; for several, "file <TAB> text", in order. A recording
@@ -91,36 +77,56 @@ def transcribe(
       attn transcribe -m runs/speech memo.wav --picture attention.html
       arecord -f S16_LE -r 16000 | attn transcribe -m runs/speech -
     """
-    options = TranscribeOptions.of_command(locals(), look=tuple(look or ()), messages=console)
-    names = files or []
-    if not names and (sys.stdin is None or sys.stdin.isatty()):
-        raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")
-    check_output(output)
-    check_shown(show, format)
-    from attncli.transcribe.runner import TranscribeRunner, drawing  # imports NumPy
 
-    alone = is_alone(names) and not channels
-    if format in ("srt", "vtt") and not is_alone(names):
-        raise ModelError(f"{format} for several recordings", "one recording", "write each alone")
-    draw = drawing(picture, console, alone=alone)
-    runner = TranscribeRunner.open(model, replace(options, alone=alone))
-    groups = named_images(names, recursive=True, kind=RECORDINGS)
-    if not names:
-        groups = listed_images(sys.stdin.buffer)
+    EXAMPLE = "search.max_ratio=1"
+    files: Recordings = ()
+    model: OneModel = None
+    source: SpeechFrom = ""
+    to: SpeechTo = ""
+    output_file: Output = None
+    format: Format = "text"
+    align: Align = False
+    channels: Channels = False
+    prefix: Prefix = ""
+    look: Looks = ()
+    show: Show = False
+    picture_file: PictureFile = None
 
-    equal = EqualOutputs()
+    def run(self) -> None:
+        """Transcribe recordings, and write and draw the transcripts."""
+        names, format = self.files, self.format
+        if not names and (sys.stdin is None or sys.stdin.isatty()):
+            raise typer.BadParameter("none given, and no list of them", param_hint="'FILE...'")
+        check_output(self.output_file)
+        check_shown(self.show, format)
+        from attncli.transcribe.runner import TranscribeRunner, drawing  # imports NumPy
 
-    def take(results: list[TranscribedFile]) -> list[str]:
-        """Draw the recordings, and report remarks on them, which are no faults."""
-        for result in results:
-            draw(result)
-            equal.count((result.name, result.channel), runner.text(result) or "")
-            if result.remark:
-                console.warn(result.remark)
-        return []
+        alone = is_alone(names) and not self.channels
+        if format in ("srt", "vtt") and not is_alone(names):
+            raise ModelError(
+                f"{format} for several recordings", "one recording", "write each alone"
+            )
+        draw = drawing(self.picture_file, console, alone=alone)
+        runner = TranscribeRunner.open(self.model, replace(self, alone=alone))
+        groups = named_images(names, recursive=True, kind=RECORDINGS)
+        if not names:
+            groups = listed_images(sys.stdin.buffer)
 
-    weights = show or picture is not None
-    done = write_files(runner, groups, output, weights=weights, show=show, take=take)
-    if note := equal.note("recordings", "transcript"):
-        console.warn(note)
-    raise typer.Exit(not done)
+        equal = EqualOutputs()
+
+        def take(results: list[TranscribedFile]) -> list[str]:
+            """Draw the recordings, and report remarks on them, which are no faults."""
+            for result in results:
+                draw(result)
+                equal.count((result.name, result.channel), runner.text(result) or "")
+                if result.remark:
+                    console.warn(result.remark)
+            return []
+
+        weights = self.show or self.picture_file is not None
+        done = write_files(
+            runner, groups, self.output_file, weights=weights, show=self.show, take=take
+        )
+        if note := equal.note("recordings", "transcript"):
+            console.warn(note)
+        raise typer.Exit(not done)

@@ -11,7 +11,6 @@ import typer
 
 from attncli.data.recordings import read_transcripts
 from attncli.jobs.evaluate_command import Evaluation, command, files_of
-from attncli.options.settings import SetOption
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
 from attncli.transcribe.options import TranscribeOptions
@@ -26,7 +25,6 @@ Table = Annotated[
 Audio = Annotated[
     Path | None, typer.Option(metavar="DIR|TAR", help="The recordings, which a model needs.")
 ]
-Set = Annotated[list[str] | None, SetOption(TranscribeOptions, example="search.beam=1")]
 
 
 @command
@@ -43,10 +41,10 @@ class TranscriptEvaluation(Evaluation):
     """
 
     task, unit, options_of = "transcribe", "recording", TranscribeOptions
+    EXAMPLE = "search.beam=1"
 
     file: Table
     audio: Audio = None
-    set: Set = None
     references: list[list[str]] = field(init=False)  # of each recording
 
     def read(self, folders: Sequence[Path]) -> None:

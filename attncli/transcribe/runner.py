@@ -20,7 +20,7 @@ from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, counted, current_screen
 from attncli.transcribe.options import TranscribeOptions
-from models import load_transcriber
+from models import load
 from models.core.errors import InputError, ModelError
 from models.engines.transcripts import NamedRecording, SpeechModel
 from models.search.prefix import Look, Steering
@@ -37,12 +37,15 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
     files, fields, formats = RECORDINGS, 0, ("text", "tsv", "jsonl", "ctm")
     item = RECORDINGS.named
 
-    @staticmethod
-    def load(models: Models, options: TranscribeOptions) -> SpeechModel:
+    @classmethod
+    def load(cls, models: Models, options: TranscribeOptions) -> SpeechModel:
         """Read a model, or that in the box without one; Whisper needs no torch on a processor."""
         path = loading.model_folder("transcribe", models, options)
         threads, precision = options.threads, options.transcribe.precision
-        return load_transcriber(path, device=options.device, threads=threads, precision=precision)
+        found: SpeechModel = load(
+            path, cls.task, device=options.device, threads=threads, precision=precision
+        )
+        return found
 
     @classmethod
     def of(cls, model: SpeechModel, options: TranscribeOptions) -> TranscribeRunner:

@@ -101,13 +101,14 @@ def by_line(
     for outcomes in translate(divided()):
         rest = iter(outcomes)
         yield [
-            _joined(line, ends, [next(rest) for _ in range(len(ends) + 1)])
+            joined(line, ends, [next(rest) for _ in range(len(ends) + 1)])
             for line in texts.pop(0)
             for ends in [LINE_END.findall(line.text)]
         ]
 
 
-def _joined(line: Line, ends: Sequence[str], outcomes: Sequence[TranslatedLine]) -> TranslatedLine:
+def joined(line: Line, ends: Sequence[str], outcomes: Sequence[TranslatedLine]) -> TranslatedLine:
+    """Return the outcome of a text from those of its lines, and the line ends between them."""
     if not ends:
         return outcomes[0]
     notes = "; ".join(dict.fromkeys(one.note for one in outcomes if one.note))
@@ -119,7 +120,7 @@ def _joined(line: Line, ends: Sequence[str], outcomes: Sequence[TranslatedLine])
         _hypothesis([one.hypotheses[min(rank, len(one.hypotheses) - 1)] for one in found], ends)
         for rank in range(most)
     )
-    joined: dict[str, Any] = {
+    parts: dict[str, Any] = {
         name: tuple(part for one in outcomes for part in getattr(one, name)) for name in JOINED
     }
     return TranslatedLine(line, Translation(line.text, hypotheses), notes)._replace(
@@ -127,7 +128,7 @@ def _joined(line: Line, ends: Sequence[str], outcomes: Sequence[TranslatedLine])
         foreign=all(one.foreign for one in outcomes if one.line.text.strip()),
         in_target=all(one.in_target for one in outcomes if one.line.text.strip()),
         memory=min((one.memory for one in outcomes if one.line.text.strip()), default=""),
-        **joined,
+        **parts,
     )
 
 

@@ -3,84 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
 from attncli.data.lines import MAIL, input_chunks, is_mail
-from attncli.data.memory import read_memory
 from attncli.data.streams import check_output, open_output
-from attncli.data.tables import read_glossary, read_lexicon_table
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
-from attncli.options.settings import SetOption
+from attncli.options.fields import command
 from attncli.terminal import console
 from attncli.translate import scores
-from attncli.translate.doubts import Doubts, check_judges
+from attncli.translate.doubts import check_judges
 from attncli.translate.doubts import review as reviewed
-from attncli.translate.engine import AUTO, Precision, TranslateOptions
+from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from attncli.translate.writers import REPORTED, OutputReport
 from models.core.annexes import find_part, need_part
 from models.core.errors import ConfigurationError
 
-Text = Annotated[
-    list[str] | None, typer.Argument(help="Text to translate. Default: the lines of the input.")
-]
-Verbatim = Annotated[
-    bool,
-    typer.Option(
-        "--verbatim",
-        help="Give lines to the model as they are: no normalised spaces, no copied lines.",
-    ),
-]
-KeepTags = Annotated[
-    bool, typer.Option("--keep-tags", help="Keep tags such as <b> and placeholders such as {name}.")
-]
-GlossaryFile = Annotated[
-    Path | None,
-    typer.Option(help="Terms that outputs must contain; a line: source term, tab, target term."),
-]
-LexiconFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Words that the model reads and inflects; a line: word, tab, translation; perhaps a "
-        "tab and a direction."
-    ),
-]
-Address = Annotated[
-    Literal["formal", "informal"] | None,
-    typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
-]
-Back = Annotated[
-    bool,
-    typer.Option("--back", help="Translate each output back, too, and write that beside it."),
-]
-Review = Annotated[
-    Path | None,
-    typer.Option(help="Write the doubtful lines to this file, each with its reason."),
+Texts = Annotated[
+    tuple[str, ...],
+    list[str] | None,
+    typer.Argument(metavar="text", help="Text to translate. Default: the lines of the input."),
 ]
 Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
-Computed = Annotated[
-    Precision,
-    typer.Option(help="int8 is faster and needs CTranslate2; auto: int8 if the model stores int8."),
-]
-From = Annotated[
-    str,
-    typer.Option(
-        "--from",
-        metavar="LANGUAGE",
-        help="Multilingual model: source language; auto: recognise it for each line, and copy "
-        "lines that are in the target language.",
-    ),
-]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with status 1 if an output fails a check.")
 ]
-Looks = Annotated[list[str] | None, shared.look_option("words, such as dog, 3 or 2-4")]
+Looks = Annotated[
+    tuple[str, ...], list[str] | None, shared.look_option("words, such as dog, 3 or 2-4")
+]
 PrefixColumn = Annotated[
     str,
     typer.Option(
@@ -107,45 +63,11 @@ Into = Annotated[
         "translated, and it is written again, or --output."
     ),
 ]
-Set = Annotated[list[str] | None, SetOption(TranslateOptions, example="search.length_penalty=0.6")]
 
 
-def translate(
-    text: Text = None,
-    *,
-    model: shared.Models = None,
-    to: shared.To = "",
-    source: From = "",
-    input: line_streams.Input = None,
-    output: line_streams.Output = None,
-    column: Columns = None,
-    field: Fields = None,
-    into: Into = None,
-    format: shared.Format = "text",
-    with_scores: shared.Scores = False,
-    beam: shared.Beam = None,
-    nbest: shared.Nbest = None,
-    verbatim: Verbatim = False,
-    keep_tags: KeepTags = False,
-    strict: Strict = False,
-    glossary: GlossaryFile = None,
-    lexicon: LexiconFile = None,
-    memory: shared.MemoryFile = None,
-    address: Address = None,
-    back: Back = False,
-    review: Review = None,
-    align: Align = False,
-    prefix: shared.Prefix = "",
-    look: Looks = None,
-    prefix_column: PrefixColumn = "",
-    score: Score = False,
-    show: shared.Show = False,
-    picture: shared.PictureFile = None,
-    precision: Computed = "auto",
-    device: shared.Device = "auto",
-    threads: shared.Threads = 0,
-    set: Set = None,
-) -> None:
+@command
+@dataclass(frozen=True)
+class TranslateCommand(TranslateOptions):
     """Translate text: one line in, one line out, in order.
 
     Lines come from the arguments, a file or standard input. A line that cannot be translated gives
@@ -161,84 +83,99 @@ def translate(
       attn translate --to de -i film.srt -o film.de.srt
       attn translate --to de --prefix "Ein " --look dog@2 "The old dog sees a small house."
     """
-    none: Any = {"glossary": (), "lexicon": (), "memory": (), "look": tuple(look or ())}
-    options = TranslateOptions.of_command(locals(), **none, messages=console)
-    read = scores.reader_of(prefix_column) if prefix_column else input_chunks
-    check_output(output, input)
-    check_output(review, input, output)
-    shared.check_texts(text or [])
-    terms = read_glossary(glossary).terms if glossary else ()
-    entries = read_lexicon_table(lexicon) if lexicon else ()
-    known = read_memory(memory, "" if source == AUTO else source, to) if memory else ()
-    drawing = line_streams.check_drawing(picture, options.picture.lines, drawn=show, arrays=True)
-    line_streams.check_shown(show, format)
-    shown = {"align": align, "show": show, "picture": picture is not None}
-    aligned = any(shown.values())
-    if keep_tags:
-        _refuse_given(shown, "cannot be combined with --keep-tags, whose output is not plain text")
-    if (given := options.of("align")) and not aligned:
-        raise ConfigurationError(
-            f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"
+
+    texts: Texts = ()
+    model: shared.Models = None
+    input_file: line_streams.Input = None
+    output_file: line_streams.Output = None
+    column: Columns = None
+    field: Fields = None
+    into: Into = None
+    format: shared.Format = "text"
+    with_scores: shared.Scores = False
+    strict: Strict = False
+    links: Align = False
+    prefix: shared.Prefix = ""
+    look: Looks = ()
+    prefix_column: PrefixColumn = ""
+    score: Score = False
+    show: shared.Show = False
+    picture_file: shared.PictureFile = None
+
+    def run(self) -> None:
+        """Translate lines or a document, and write and draw the outputs."""
+        read = scores.reader_of(self.prefix_column) if self.prefix_column else input_chunks
+        source, output, into = self.input_file, self.output_file, self.into
+        check_output(output, source)
+        check_output(self.review, source, output)
+        shared.check_texts(self.texts)
+        drawing = line_streams.check_drawing(
+            self.picture_file, self.picture.lines, drawn=self.show, arrays=True
         )
-    by_line = prefix_column or score or row_inputs(model)
-    named = None if by_line else input  # these are read line by line
-    choice = None
-    special = {"--column": column, "--field": field, "input.keep": options.input.keep}
-    files = input or output or options.input.format
-    if documents := _documents({**special, "--into": into}, named=bool(files)):
+        line_streams.check_shown(self.show, self.format)
+        self._check_alignment()
+        documents, choice = self._document()
+        output = output or into
+        options = replace(self, document=choice is not None, heads=drawing.heads)
+        with line_streams.open_source(self.texts, source) as stream:
+            document = documents.read_input(stream, choice, source, into) if choice else None
+            runner = TranslateRunner.open(self.model, options)
+            if self.review:
+                check_judges(runner.model.calibration.directions)
+            if document:
+                complete = _write_document(runner, documents, document, output)
+            elif self.score:
+                complete = _write_scores(runner, stream, output)
+            else:
+                complete = _write_lines(runner, stream, output, drawing, read)
+        raise typer.Exit(not complete or (self.strict and runner.failing))
+
+    @property
+    def shown(self) -> dict[str, bool]:
+        """Whether each option that shows the alignment of the outputs is given, by name."""
+        return {"align": self.links, "show": self.show, "picture": self.picture_file is not None}
+
+    def _check_alignment(self) -> None:
+        """Refuse alignments of outputs with tags, and settings of alignments without any."""
+        if self.keep_tags:
+            found = "cannot be combined with --keep-tags, whose output is not plain text"
+            _refuse_given(self.shown, found)
+        if (given := self.of("align")) and not any(self.shown.values()):
+            raise ConfigurationError(
+                f"align.{next(iter(given))} without an alignment", "--align, --show or --picture"
+            )
+
+    def _document(self) -> tuple[Any, Any]:
+        """Return the part that translates documents, and how the input is read.
+
+        Both are None without that part, and for lines.
+        """
+        own: dict[str, object] = {"--column": self.column, "--field": self.field}
+        own |= {"input.keep": self.input.keep, "--into": self.into}
+        given = self.input_file or self.output_file or self.input.format
+        if asked := next((name for name, value in own.items() if value), ""):
+            documents = need_part("document", "translation", asked)
+        elif not given or not (documents := find_part("document", "translation")):
+            return None, None
+        by_line = self.prefix_column or self.score or row_inputs(self.model)
         choice = documents.document_choice(
-            options.input, named, columns=column, fields=field, into=into, to=to, source=source
+            self.input,
+            None if by_line else self.input_file,
+            columns=self.column,
+            fields=self.field,
+            into=self.into,
+            to=self.to,
+            source=self.source,
         )
-        documents.check_format(output, choice, input)
-        documents.check_format(into, choice)
-    output = output or into
-    if choice:
-        several = options.search.nbest > 1
-        unfit = shown | {"scores": with_scores, "format": format != "text", "nbest": several}
-        unfit |= {"prefix": bool(prefix), "look": bool(look), "back": back}
-        _refuse_given(unfit, "is for lines of text; a document has one output, in its own format")
-    options = replace(
-        options,
-        document=choice is not None,
-        glossary=terms,
-        lexicon=entries,
-        memory=known,
-        links=align,
-        heads=drawing.heads,
-    )
-    with line_streams.open_source(text, input) as stream:
-        document = documents.read_input(stream, choice, input, into) if choice else None
-        runner = TranslateRunner.open(model, options)
-        if review:
-            check_judges(runner.model.calibration.directions)
-        if document:
-            with (
-                open_output(output) as write,
-                reviewed(review, documents.named(document)) as doubts,
-            ):
-                complete = documents.translate_document(
-                    document,
-                    runner,
-                    write,
-                    console,
-                    shown=line_streams.is_away(output),
-                    doubts=doubts,
-                )
-        elif score:
-            complete = _write_scores(runner, stream, output)
-        else:
-            with reviewed(review) as doubts:
-                complete = _write_lines(
-                    runner,
-                    stream,
-                    output,
-                    drawing,
-                    weights=aligned,
-                    show=show,
-                    read=read,
-                    doubts=doubts,
-                )
-    raise typer.Exit(not complete or (strict and runner.failing))
+        documents.check_format(self.output_file, choice, self.input_file)
+        documents.check_format(self.into, choice)
+        if choice:
+            unfit = self.shown | {"scores": self.with_scores, "format": self.format != "text"}
+            unfit |= {"nbest": self.search.nbest > 1, "prefix": bool(self.prefix)}
+            unfit |= {"look": bool(self.look), "back": self.back}
+            found = "is for lines of text; a document has one output, in its own format"
+            _refuse_given(unfit, found)
+        return documents, choice
 
 
 def _refuse_given(options: Mapping[str, bool], why: str) -> None:
@@ -248,14 +185,21 @@ def _refuse_given(options: Mapping[str, bool], why: str) -> None:
             raise typer.BadParameter(why, param_hint=f"'--{name}'")
 
 
-def _documents(given: Mapping[str, object], *, named: bool) -> Any:
-    """Return the part that translates documents; None without it, or where only lines can be.
-
-    given: options for documents alone. named: True if a file or a format is named.
-    """
-    if asked := next((name for name, value in given.items() if value), ""):
-        return need_part("document", "translation", asked)
-    return find_part("document", "translation") if named else None
+def _write_document(
+    runner: TranslateRunner, documents: Any, document: Any, output: Path | None
+) -> bool:
+    """Translate and write a document; return True if all of it could be translated."""
+    review = reviewed(runner.options.review, documents.named(document))
+    with open_output(output) as write, review as doubts:
+        complete: bool = documents.translate_document(
+            document,
+            runner,
+            write,
+            console,
+            shown=line_streams.is_away(output),
+            doubts=doubts,
+        )
+    return complete
 
 
 def _write_lines(
@@ -263,32 +207,37 @@ def _write_lines(
     source: BinaryIO,
     output: Path | None,
     drawing: line_streams.Drawing,
-    *,
-    weights: bool,
-    show: bool,
     read: Callable[[BinaryIO], Iterator[list[Line]]],
-    doubts: Doubts,
 ) -> bool:
     """Translate and write the lines of a stream; return True if all could be translated."""
-    report, picture = OutputReport(doubts=doubts), line_streams.Picture(drawing)
+    picture, given = line_streams.Picture(drawing), runner.options
+    with reviewed(given.review) as doubts:
+        report = OutputReport(doubts=doubts)
 
-    def remarks(results: list[TranslatedLine]) -> Iterator[str]:
-        if results[0].line.number == 1 and is_mail(one.line.text for one in results):
-            yield f"the head of a mail is translated as text; {MAIL}"
-        yield from report.messages(results)
+        def remarks(results: list[TranslatedLine]) -> Iterator[str]:
+            if results[0].line.number == 1 and is_mail(one.line.text for one in results):
+                yield f"the head of a mail is translated as text; {MAIL}"
+            yield from report.messages(results)
 
-    complete = line_streams.write_lines(
-        runner, source, output, picture, weights=weights, show=show, remarks=remarks, read=read
-    )
-    for message in report.totals(above=REPORTED):
-        console.warn(message)
-    if remark := report.copied():
-        console.say(remark)
-    if summary := doubts.summary():
-        console.warn(summary)
-    picture.draw()
-    if runner.summary:
-        console.say(runner.summary)
+        complete = line_streams.write_lines(
+            runner,
+            source,
+            output,
+            picture,
+            weights=any(given.shown.values()),
+            show=given.show,
+            remarks=remarks,
+            read=read,
+        )
+        for message in report.totals(above=REPORTED):
+            console.warn(message)
+        if remark := report.copied():
+            console.say(remark)
+        if summary := doubts.summary():
+            console.warn(summary)
+        picture.draw()
+        if runner.summary:
+            console.say(runner.summary)
     return complete
 
 

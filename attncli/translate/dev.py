@@ -15,7 +15,7 @@ from attncli.training.dev import DevSet, metric_scores
 from attncli.training.interfaces import Report, Scores
 from attncli.training.settings.config import TrainConfig
 from attncli.translate.runner import TranslateRunner
-from models import load_translator
+from models import load
 from models.alignment import align, align_translations, choose_head
 from models.core.config import ModelConfig
 from models.core.types import Batch
@@ -93,7 +93,7 @@ class DevTexts(DevSet):
 
     def store_head(self, folder: Path, device: str) -> None:
         """Store in a bundle which attention head aligns best on the set."""
-        translator = load_translator(folder, device=device)
+        translator = load(folder, "translate", device=device)
         if self.to:
             translator = translator.for_direction(self.to)
         tokenizer, config = translator.tokenizer, translator.config

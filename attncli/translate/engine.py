@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
+import typer
+
+from attncli.data.memory import read_memory
 from attncli.data.streams import TEXT
+from attncli.data.tables import read_glossary, read_lexicon_table
 from attncli.faithful.divide import PlanOptions
 from attncli.jobs import loading
+from attncli.options import shared
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.task.runner import Models
@@ -23,10 +28,62 @@ from models.storage.installed import chosen_model
 from models.storage.settings import read_settings
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from models.engines.text_translator import TextTranslator
 
 AUTO = "auto"  # as source language: recognised for each line
 Precision = Literal["auto", "fp32", "int8"]  # int8: ctranslate2
+TermRows = Sequence[Sequence[str]]
+
+Verbatim = Annotated[
+    bool,
+    typer.Option(
+        "--verbatim",
+        help="Give lines to the model as they are: no normalised spaces, no copied lines.",
+    ),
+]
+KeepTags = Annotated[
+    bool, typer.Option("--keep-tags", help="Keep tags such as <b> and placeholders such as {name}.")
+]
+Terms = Annotated[
+    TermRows,
+    Path | None,
+    typer.Option(help="Terms that outputs must contain; a line: source term, tab, target term."),
+]
+Entries = Annotated[
+    TermRows,
+    Path | None,
+    typer.Option(
+        help="Words that the model reads and inflects; a line: word, tab, translation; perhaps a "
+        "tab and a direction."
+    ),
+]
+Address = Annotated[
+    Literal["formal", "informal"] | None,
+    typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
+]
+Back = Annotated[
+    bool,
+    typer.Option("--back", help="Translate each output back, too, and write that beside it."),
+]
+Review = Annotated[
+    Path | None,
+    typer.Option(help="Write the doubtful lines to this file, each with its reason."),
+]
+Computed = Annotated[
+    Precision,
+    typer.Option(help="int8 is faster and needs CTranslate2; auto: int8 if the model stores int8."),
+]
+From = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="LANGUAGE",
+        help="Multilingual model: source language; auto: recognise it for each line, and copy "
+        "lines that are in the target language.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -79,6 +136,7 @@ class TranslateOptions(Options):
     spaces and emoji at the ends of a line, and a word that is longer than the model accepts.
     """
 
+    EXAMPLE = "search.length_penalty=0.6"
     ASSIGNED = {**Options.ASSIGNED, "address": "text.address"}
     TABLES = "search input text align picture attention compute"
     UNUSED = "search.max_caption align.symmetrise"
@@ -88,17 +146,37 @@ class TranslateOptions(Options):
     align: AlignConfig = option(AlignConfig, "--align, --show and --picture")
     picture: PictureSettings = option(PictureSettings, "--show and --picture")
     compute: TranslateBatches = option(TranslateBatches, "computation")
-    precision: Precision = "auto"  # int8 only with ctranslate2
-    verbatim: bool = False  # give lines to the model as they are, but for what is too long
-    keep_tags: bool = False  # lines are text with tags, which are projected into all outputs
-    document: bool = False  # so are the lines, which are segments: cells, headings, paragraphs
-    glossary: Sequence[Sequence[str]] = ()  # terms: source and target
-    memory: Sequence[Sequence[str]] = ()  # pairs that come back as given; see memory.py
-    lexicon: Sequence[Sequence[str]] = ()  # further entries: form, translation, perhaps direction
-    back: bool = False  # outputs are translated back, too
+    to: shared.To = ""
+    source: From = ""
+    beam: shared.Beam = None
+    nbest: shared.Nbest = None
+    verbatim: Verbatim = False
+    keep_tags: KeepTags = False
+    document: bool = False  # lines have tags, too, and are segments: cells, headings, paragraphs
+    glossary: Terms = ()  # source and target
+    lexicon: Entries = ()  # further entries: form, translation, perhaps direction
+    memory: shared.MemoryPairs = ()  # that come back as given; see memory.py
+    address: Address = None
+    back: Back = False
+    review: Review = None
+    precision: Computed = "auto"
     ordered: bool = False  # rows have the order of the model's inputs, and no header
     links: bool = False  # rows have the links of each output
     heads: bool = False  # alignments have the weights of every head
+
+    @classmethod
+    def read(cls, assignments: Iterable[str] | None = None, **options: Any) -> Self:
+        """Return the options; the terms, entries and pairs of files are read."""
+        source, to = options.get("source", ""), options.get("to", "")
+        readers: dict[str, Callable[[Path], TermRows]] = {
+            "glossary": lambda path: read_glossary(path).terms,
+            "lexicon": read_lexicon_table,
+            "memory": lambda path: read_memory(path, "" if source == AUTO else source, to),
+        }
+        for name in readers.keys() & options.keys():
+            if isinstance(options[name], Path):
+                options[name] = readers[name](options[name])
+        return super().read(assignments, **options)
 
     @property
     def plan(self) -> PlanOptions:

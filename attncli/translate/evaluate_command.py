@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from json import dumps
 from pathlib import Path
 from typing import Annotated, get_args
@@ -11,7 +11,6 @@ from typing import Annotated, get_args
 import typer
 
 from attncli.data import corpus
-from attncli.data.memory import read_memory
 from attncli.data.streams import write_stdout
 from attncli.data.tables import row_pairs
 from attncli.faithful.checks import check
@@ -19,7 +18,6 @@ from attncli.faithful.result import Line
 from attncli.jobs import loading
 from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
 from attncli.options import shared
-from attncli.options.settings import SetOption
 from attncli.render.plots import Bar, Curve, bleu_by_length
 from attncli.render.rows import columns
 from attncli.scoring.comet import open_comet
@@ -113,7 +111,6 @@ ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source leng
 Plot = Annotated[
     Path | None, typer.Option(help="Draw BLEU by source length: a .png, .svg or .pdf file.")
 ]
-Set = Annotated[list[str] | None, SetOption(EvaluateOptions, example="scores.lowercase=true")]
 
 
 @command
@@ -133,16 +130,16 @@ class TranslationEvaluation(Evaluation):
     """
 
     task, unit, options_of = "translate", "sentence", EvaluateOptions
+    EXAMPLE = "scores.lowercase=true"
 
     files: Files = None
     to: shared.To = ""
     source: shared.From = ""
-    memory: shared.MemoryFile = None
+    memory: shared.MemoryPairs = ()
     confidence: Confidence = False
     checks: Checks = False
     by_length: ByLength = False
     plot: Plot = None
-    set: Set = None
     test_set: EvaluationSet = field(init=False)
     scoring: Scoring = field(init=False)
 
@@ -158,8 +155,6 @@ class TranslationEvaluation(Evaluation):
     def read(self, folders: Sequence[Path]) -> None:
         """Read sources and references; without a model, find out if there are sources."""
         settings, files = self.options, self.files or []
-        known = read_memory(self.memory, self.source, self.to) if self.memory else ()
-        self.options = replace(settings, memory=known)
         lengths = Path(settings.lengths.source) if settings.lengths.source else None
         if folders and lengths:
             raise ConfigurationError("lengths.source with a model, whose first file is the source")

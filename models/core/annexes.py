@@ -35,7 +35,6 @@ ANNEXES: dict[str, AnnexRow] = {
             "speech-transformer": "models.networks.sound_families:SpeechTransformer",
         },
         "source": {"audio": "models.core.audio_source:AudioSource"},
-        "model": {"transcriber": "models.engines.transcripts:SpeechModel"},
         "published": {
             "whisper": "models.importers.whisper:Whisper",
             "faster-whisper": "models.importers.whisper_files:FasterWhisper",
@@ -47,7 +46,7 @@ ANNEXES: dict[str, AnnexRow] = {
             "POST /v1/audio/transcriptions": "attncli.serve.transcripts:transcriptions",
         },
     },
-    "serve": {"command": {"serve": "attncli.commands.serve:serve"}},
+    "serve": {"command": {"serve": "attncli.commands.serve:ServeCommand"}},
     "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
     "several inputs": {
         "family": {

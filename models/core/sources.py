@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from pkgutil import resolve_name
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from models.core.config import RECURRENT_SCORE, TRANSFORMER_SCORE, ModelConfig
 from models.core.errors import ConfigurationError
@@ -37,23 +36,6 @@ class Source:
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the vocabulary sizes of a model, given those of its tokenizer."""
         return sizes if self.reads_tokens else VocabularySizes(0, sizes.target, False)
-
-    def open(self, folder: object, *, device: str = "cpu") -> Any:
-        """Return the trained model in a folder, ready to use. Imports torch."""
-        return resolve_name(self.runner).read(folder, device=device)
-
-    def open_ensemble(self, folders: Sequence[object], *, device: str = "cpu") -> Any:
-        """Return the ensemble of the models in several folders. Imports torch.
-
-        Raises ConfigurationError for models that cannot work together.
-        """
-        if not self.ensemble:
-            raise ConfigurationError(
-                f"{len(folders)} models, each of which {self.ability}",
-                "one model: there are no ensembles of this kind",
-            )
-        members = [self.open(folder, device=device) for folder in folders]
-        return resolve_name(self.ensemble)(members, [str(folder) for folder in folders])
 
 
 @cache

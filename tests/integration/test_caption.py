@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from attncli.shell import app
-from models import load_captioner
+from models import load
 from models.core.use_config import SearchConfig
 from models.signals.images import open_image
 
@@ -54,7 +54,7 @@ def files(photos: Path) -> list[Path]:
 
 def expected(model: Path, paths: list[Path]) -> list[str]:
     """Return the captions in Python, each image by itself; all are cut at the limit of SHORT."""
-    captioner = load_captioner(model)
+    captioner = load(model, "caption")
     images = [open_image(path, least=32) for path in paths]
     found = [captioner.caption([image], search=SEARCH)[0].hypotheses[0] for image in images]
     assert all(best.truncated for best in found)

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models import load_classifier
+from models import load
 from models.alignment import AlignConfig, align
 from models.alignment.hmm import link_probabilities, trained
 from models.engines.captioner import Captioner
@@ -86,7 +86,7 @@ ENGINES: dict[str, Callable[[Get], tuple[Run, Sequence[Any]]]] = {
         [(source.split(), target.split()) for source, target in PAIRS],
     ),
     "classifier": lambda get: (
-        lambda texts: load_classifier(get("toy_classifier")).classify(
+        lambda texts: load(get("toy_classifier"), "classify").classify(
             texts, nbest=3, attention=True
         ),
         TEXTS,

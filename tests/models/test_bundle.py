@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from attncli.data.grammar import Pair
-from models import load, load_translator
+from models import load
 from models.core.errors import ModelError
 from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_translator import CTranslate2Translator
@@ -208,7 +208,7 @@ def test_a_bundle_without_digests_loads(tiny_bundle: Path, tmp_path: Path) -> No
     flip(folder / "model.safetensors")
     load(folder)
     write_alignment(folder, AlignConfig(head=2))
-    assert load_translator(folder).alignment.head == 2
+    assert load(folder, "translate").alignment.head == 2
 
 
 def test_digests_follow_a_change_and_other_programs_read_them(
@@ -219,7 +219,7 @@ def test_digests_follow_a_change_and_other_programs_read_them(
     write_alignment(folder, config)
     after = json.loads((folder / "config.json").read_text("utf-8"))
     assert {**before, "alignment": dataclasses.asdict(config)} == after
-    assert load_translator(folder).alignment == config
+    assert load(folder, "translate").alignment == config
     if shutil.which("sha256sum"):
         subprocess.run(["sha256sum", "--check", "--quiet", SUMS], cwd=folder, check=True)
 

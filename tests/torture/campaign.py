@@ -204,7 +204,7 @@ class Campaign:
 
     def bundles(self) -> Iterator[Result]:
         """Open damaged bundles: refused, or the same outputs as before if digests are there."""
-        expected = models.load_translator(INTACT).translate([SENTENCE])[0]
+        expected = models.load(INTACT, "translate").translate([SENTENCE])[0]
         for kept in (True, False):
             name = "bundles" if kept else "bundles without digests"
             random, result = self.random(name), Result(name)
@@ -299,7 +299,7 @@ def _read_documents(seeds: list[int]) -> None:
 def _load_damaged(bundle: Path, expected: Translation | None) -> None:
     """Load a damaged bundle; if it loads, its output must be the expected one, if that is known."""
     with suppress(ModelError):
-        found = models.load_translator(bundle).translate([SENTENCE])[0]
+        found = models.load(bundle, "translate").translate([SENTENCE])[0]
         assert expected is None or found == expected, "other outputs"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import inspect
 import json
 import os
 import signal
@@ -11,9 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import numpy
@@ -24,11 +21,10 @@ from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
 from attncli.interface.bulk import BatchMapper
 from attncli.jobs import bulk_run, bulk_work
-from attncli.jobs.bulk_job import NOT_IN_BULK, BulkJob, chunk_results, read_job
+from attncli.jobs.bulk_job import BulkJob, chunk_results, read_job
 from attncli.jobs.bulk_run import part_name, read_part, write_part
 from attncli.jobs.bulk_shards import Shard, ShardResult
 from attncli.shell import app
-from attncli.task.table import RUNNERS, TASKS, find_runner
 from attncli.translate.runner import TranslateRunner
 from models.core.errors import ResourceError
 from models.engines.translator import Translator
@@ -269,13 +265,6 @@ def test_an_output_that_would_replace_something_is_refused(
         assert bulk(given, out, *task) == 1
         assert message in capsys.readouterr().err
         assert before == (out.read_bytes() if out.exists() else None)
-
-
-@pytest.mark.parametrize("name", RUNNERS)
-def test_every_option_of_a_command_is_used_or_refused(name: str) -> None:
-    parameters = set(inspect.signature(resolve_name(TASKS[name].commands[name])).parameters)
-    options = {each.name for each in fields(find_runner(name).options_of)}
-    assert parameters <= {*options, "set", "beam", "nbest", "model", *NOT_IN_BULK}
 
 
 TEXTS = ["The dog sees a house.", "", "The old cat sleeps.", "A girl reads."]

@@ -22,7 +22,7 @@ TEXTS = ["The old dog sees a small house.", "The young girl reads."]
 def test_a_result_has_the_score_and_the_alternatives_of_its_outputs(tiny_bundle: Path) -> None:
     translator: Any = load(tiny_bundle)
     many = translator.translate(TEXTS)
-    plain = models.load(tiny_bundle).translate(TEXTS)  # type: ignore[union-attr]
+    plain = models.load(tiny_bundle).translate(TEXTS)
     scores = [found.hypotheses[0].score for found in plain]
     assert [found.score for found in many] == pytest.approx(scores, 1e-4)
     assert many[0].text == many[0].hypotheses[0].text and many[0].alternatives == ()

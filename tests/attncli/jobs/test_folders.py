@@ -17,7 +17,7 @@ from attncli.training.folder import RunFolder, locked
 from attncli.training.interfaces import (
     AlreadyFinished,
 )
-from models import load_translator
+from models import load
 from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import (
@@ -201,7 +201,7 @@ def test_runs_are_listed_with_their_state_newest_first(folder: Path) -> None:
 def test_pruning_leaves_a_finished_run_with_the_same_model(folder: Path, attn: Attn) -> None:
     text = "The old dog sees a small house."
     half, before = contents(folder / "half"), contents(folder / "demo")
-    expected = load_translator(folder / "demo").translate([text])
+    expected = load(folder / "demo", "translate").translate([text])
     freeable = listed()["runs/demo"].freeable
     attn("runs", "prune", "demo", "--dry-run")
     assert contents(folder / "demo") == before
@@ -213,7 +213,7 @@ def test_pruning_leaves_a_finished_run_with_the_same_model(folder: Path, attn: A
     assert after.bytes <= sum(map(len, before.values())) - freeable + 500  # finished.json
     assert not any((folder / "demo" / n).exists() for n in ("checkpoint.safetensors", "data"))
     assert (folder / "demo/log.jsonl").read_bytes() == before["log.jsonl"]
-    assert load_translator(folder / "demo").translate([text]) == expected
+    assert load(folder / "demo", "translate").translate([text]) == expected
     assert contents(folder / "half") == half, "a stopped run still needs its checkpoint"
     assert "nothing to remove" in attn("runs", "prune").err
 

@@ -17,7 +17,7 @@ from attncli.jobs.installed import Packing, add, pack
 from attncli.jobs.loading import model_names
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
-from models import load_captioner, load_ensemble, load_translator
+from models import load, load_ensemble
 from models.core.errors import ModelError
 from models.core.use_config import VERBATIM, SearchConfig
 from models.engines.translator import EnsembleTranslator
@@ -75,7 +75,9 @@ def test_fp32_gives_the_same_outputs_and_int8_a_small_file(
 ) -> None:
     exact = pack(tiny_bundle, tmp_path / "exact", Packing("fp32"))
     assert exact.before == exact.after
-    found, expected = (load_translator(path).translate(TEXTS) for path in (exact.path, tiny_bundle))
+    found, expected = (
+        load(path, "translate").translate(TEXTS) for path in (exact.path, tiny_bundle)
+    )
     assert found == expected
     small = pack(tiny_bundle, tmp_path / "int8", Packing())
     assert small.after < 0.3 * small.before
@@ -88,7 +90,7 @@ def test_captioners_share_an_image_network_in_a_folder(
     shared = pack(soft_captioner, tmp_path / "hard", Packing(share="photos"))
     assert shared.after < pack(soft_captioner, tmp_path / "alone", Packing()).after
     whole = pack(shared.path, tmp_path / "hard.zip", Packing()).path  # has all it needs
-    assert load_captioner(add(whole)).config == load_captioner(shared.path).config
+    assert load(add(whole), "caption").config == load(shared.path, "caption").config
     with pytest.raises(ModelError, match="a folder; leave out --share"):
         pack(soft_captioner, tmp_path / "x.zip", Packing(share="photos"))
     with pytest.raises(ModelError, match="translates texts; expected a model with an image net"):
@@ -182,7 +184,7 @@ def test_without_a_model_the_models_for_the_task_are_listed(
     said = attn("translate", "x", status=1).err
     assert said == "attn: no model given; expected -m MODEL, one of small\n"
     shutil.copytree(tiny_bundle, installed.BOX / "everyday")
-    [found, _] = load_translator("everyday").translate(TEXTS)
+    [found, _] = load("everyday", "translate").translate(TEXTS)
     assert attn("translate", TEXTS[0]).out == f"{found.text}\n"
 
 
@@ -205,7 +207,7 @@ def test_a_model_searches_by_its_saved_settings(
     folder.mkdir()
     short = SearchConfig(beam=2, max_ratio=0, max_extra=3)
     save(bundle._replace(search=short, prepare=VERBATIM), folder)
-    line, translator = "The old dog sees a small house.", load_translator(folder)
+    line, translator = "The old dog sees a small house.", load(folder, "translate")
     [own] = translator.translate([line])
     [other] = translator.translate([line], search=replace(short, max_extra=9))
     assert len(own.hypotheses[0].ids) <= 2 < len(other.hypotheses[0].ids)

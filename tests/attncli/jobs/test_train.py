@@ -40,7 +40,7 @@ from attncli.training.state import Counters, read_counters
 from attncli.training.stepper import Stepper
 from attncli.translate.data import dev_texts
 from attncli.translate.source import TextTraining
-from models import load_translator
+from models import load
 from models.alignment import AlignConfig, choose_head
 from models.core.errors import ModelError
 from models.networks.bundle import read
@@ -125,7 +125,7 @@ def test_the_kept_bundle_is_the_best_of_all_that_was_scored(texts: Texts, tmp_pa
         assert kept.which in card or "average" in kept.which
         assert f"- {score} on the dev set\n" in card  # of the average too, if that is kept
         assert read_about(read_settings(folder)).score == f"{score} (dev)"
-        load_translator(folder).translate(["The dog sleeps."])
+        load(folder, "translate").translate(["The dog sleeps."])
 
 
 def test_without_dev_the_last_weights_are_kept(texts: Texts, tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ def test_the_bundle_says_which_of_several_heads_aligns(texts: Texts, tmp_path: P
     found = read(tmp_path / "heads").alignment
     assert found.layer == 1 and found.extract == "transport"
     pairs = [line.split("\t") for line in texts.dev.read_text("utf-8").splitlines()]
-    translator = load_translator(tmp_path / "heads")
+    translator = load(tmp_path / "heads", "translate")
     assert choose_head(translator, [(source, target) for source, target in pairs]) == found
     run(small_config(texts, "train.steps=3", preset="rnnsearch-nano"), tmp_path / "one")
     assert read(tmp_path / "one").alignment == AlignConfig()

@@ -23,7 +23,7 @@ from attncli.data.grammar import split_tenses
 from attncli.training.command_line import settings
 from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started, Stepped
 from attncli.training.settings.config import RunConfig
-from models import load_classifier
+from models import load
 from models.core.config import ImageConfig
 from models.core.errors import DamagedError, ModelError
 from models.core.use_config import SearchConfig, TokenizerConfig
@@ -314,7 +314,7 @@ def test_a_run_continues_from_a_classifier_with_the_same_labels(tmp_path: Path) 
     other = {"labels": write_toy(tmp_path / "other.tsv", 40, seed=5)}
     chosen = settings([], assignments=TINY, start=tmp_path / "first", inputs=other)
     run(chosen, tmp_path / "second")
-    assert load_classifier(tmp_path / "second").labels == ("animal", "colour", "none")
+    assert load(tmp_path / "second", "classify").labels == ("animal", "colour", "none")
     (tmp_path / "other.tsv").write_text("plant\tthe tree\nanimal\tthe dog\n" * 9)
     with pytest.raises(
         ModelError, match="'plant' in .* its labels: animal.*leave out --start-from"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from attncli.serve.models import Job, ServedModel
-from attncli.serve.translate import output
 from models.storage.installed import BOX
 
 SENTENCE = "The train to Paris leaves at eight."
@@ -16,7 +15,7 @@ def german() -> str:
     """Return the sentence as the model itself translates it."""
     job = Job.of("translate", source="en", to="de")
     [found] = job.run(ServedModel(BOX / "everyday", threads=1), [SENTENCE])
-    return output(found)
+    return found.text
 
 
 def test_libretranslatepy(url: str, german: str) -> None:

@@ -15,7 +15,7 @@ pytest.importorskip("httpx")
 import httpx
 import soundfile
 
-from models import load_transcriber
+from models import load
 from models.engines.transcripts import Transcript
 from tests.attncli.serve.conftest import SPEECH as MODEL
 
@@ -24,7 +24,7 @@ TRANSCRIPTIONS = "/v1/audio/transcriptions"
 
 @pytest.fixture(scope="module")
 def transcript(speech: tuple[str, Path], wav: bytes) -> Transcript:
-    found: Transcript = load_transcriber(speech[1]).transcribe(wav, times=True)
+    found: Transcript = load(speech[1], "transcribe").transcribe(wav, times=True)
     assert found.words
     return found
 

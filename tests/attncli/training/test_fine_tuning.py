@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+import models
 from attncli.data.grammar import generate
 from attncli.data.memory import read_memory
 from attncli.data.mixture import Mixture
@@ -35,7 +36,6 @@ from attncli.training.settings.corpora import CorpusConfig, parse_corpus
 from attncli.training.state import finished_run
 from attncli.translate.dev import DevDirections, DevTexts
 from attncli.translate.settings import TextData
-from models import load_translator
 from models.core.errors import DamagedError, ModelError
 from models.core.use_config import AlignConfig, TokenizerConfig
 from models.networks.bundle import read
@@ -284,7 +284,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_languages_and_directions_are_stored_with_the_model(trained: Path) -> None:
-    translator = load_translator(trained)
+    translator = models.load(trained, "translate")
     assert translator.languages == ("de", "en", "fr")
     assert translator.tokenizer_config.directions == ("de-en", "en-de", "en-fr")
     assert translator.for_direction("fr", "de").is_zero_shot("de")
@@ -341,7 +341,7 @@ def test_training_can_begin_with_a_multilingual_model(trained: Path, tmp_path: P
     config = of_languages(tmp_path, "train.steps=2", start=trained)
     assert config.tokenizer.languages == ("de", "en", "fr")
     run(config, tmp_path / "more")
-    assert load_translator(tmp_path / "more").languages == ("de", "en", "fr")
+    assert models.load(tmp_path / "more", "translate").languages == ("de", "en", "fr")
     swedish = [parse_corpus(f"en-sv={config.data.corpora[0].files[0]}")]
     with pytest.raises(ModelError, match="unknown language of a corpus 'sv'"):
         settings([], corpora=swedish, start=trained)
@@ -373,7 +373,7 @@ def test_methods_apply_to_a_single_direction_too(tmp_path: Path) -> None:
     run(other, tmp_path / "other")
     first, second = ((tmp_path / name / "model.safetensors") for name in ("plain", "other"))
     assert first.read_bytes() != second.read_bytes()
-    assert load_translator(tmp_path / "other").languages == ()
+    assert models.load(tmp_path / "other", "translate").languages == ()
 
 
 def test_an_initial_model_keeps_the_order_of_its_languages() -> None:

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from models import load_classifier
+from models import load
 from models.alignment.weights import encode
 from models.core.errors import InputError
 from models.engines.captioner import Captioner
@@ -44,7 +44,7 @@ def test_one_word_has_the_numbers_that_it_has_among_all(tiny_translator: Transla
 
 
 def test_a_label_is_explained(toy_classifier: Path) -> None:
-    classifier = load_classifier(toy_classifier)
+    classifier = load(toy_classifier, "classify")
     text = "play some jazz"
     explained = explain_label(classifier, text, ExplainOptions())
     [expected] = classifier.classify([text], attention=True)
@@ -84,7 +84,7 @@ def test_gradients_of_an_image_are_complete(soft_captioner: Path) -> None:
 
 def test_empty_inputs_are_refused(toy_classifier: Path, soft_captioner: Path) -> None:
     with pytest.raises(InputError, match="empty text"):
-        explain_label(load_classifier(toy_classifier), " ", ExplainOptions())
+        explain_label(load(toy_classifier, "classify"), " ", ExplainOptions())
     with pytest.raises(InputError, match="empty caption"):
         image = Image.new("RGB", (32, 32))
         explain_caption(Captioner.read(soft_captioner), image, (), ExplainOptions())

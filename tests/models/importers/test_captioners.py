@@ -14,7 +14,7 @@ from PIL import Image
 
 pytest.importorskip("transformers")
 
-from models import load_captioner
+from models import load
 from models.engines.captioner import Captioner
 from models.importers.base import import_model, importer_of
 from models.networks.decoder import Wanted
@@ -55,7 +55,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     theirs = MAKERS[request.param](folder)
     import_model(folder, bundle, name="tiny")
     rows = importer_of(folder).imported.target.rows
-    return Both(request.param, theirs, load_captioner(bundle), rows, folder)
+    return Both(request.param, theirs, load(bundle, "caption"), rows, folder)
 
 
 @torch.no_grad()

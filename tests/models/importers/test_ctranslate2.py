@@ -12,7 +12,7 @@ import torch
 
 pytest.importorskip("ctranslate2")
 
-from models import load_translator
+from models import load
 from models.core.errors import ModelError
 from models.engines.ctranslate2_export import export
 from models.importers.base import import_model
@@ -29,7 +29,7 @@ def test_an_exported_model_comes_back_as_it_was(
     (there / "tokenizer.model").rename(there / "sentencepiece.model")
     back.mkdir()
     import_model(there, back, name="tiny")
-    one, other = load_translator(tiny_bundle), load_translator(back)
+    one, other = load(tiny_bundle, "translate"), load(back, "translate")
     search = one.search
     if precision == "fp32":
         ours, theirs = one.model.state_dict(), other.model.state_dict()
@@ -60,8 +60,8 @@ def test_an_argos_package_is_read_with_its_languages(tiny_bundle: Path, tmp_path
     import_model(package, tmp_path / "back", name="en-de")
     about = json.loads((tmp_path / "back" / "config.json").read_text())["about"]
     assert about["languages"] == ["en", "de"]
-    ids = load_translator(tmp_path / "back").encode(SENTENCES[0])
-    assert ids == load_translator(tiny_bundle).encode(SENTENCES[0])[:-1]  # no end mark
+    ids = load(tmp_path / "back", "translate").encode(SENTENCES[0])
+    assert ids == load(tiny_bundle, "translate").encode(SENTENCES[0])[:-1]  # no end mark
 
 
 def test_an_archive_cannot_write_outside(tmp_path: Path) -> None:

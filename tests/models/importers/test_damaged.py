@@ -20,7 +20,7 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file, save_file
 
 from attncli.jobs.installed import add
-from models import load_translator
+from models import load
 from models.core.errors import ModelError
 from models.importers.base import import_model
 from models.storage.installed import user_folder
@@ -177,7 +177,7 @@ def test_weights_that_are_only_in_pytorchs_file_and_in_fp16_stay_fp16(
     import_model(folder, tmp_path / "back", name="m")
     stored = load_file(tmp_path / "back" / "model.safetensors")
     assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
-    assert load_translator(tmp_path / "back").model.output.weight.dtype == torch.float32
+    assert load(tmp_path / "back", "translate").model.output.weight.dtype == torch.float32
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -18,7 +18,7 @@ pytest.importorskip("transformers")
 
 from safetensors.torch import load_file, save_file
 
-from models import load_translator
+from models import load
 from models.core.errors import ModelError
 from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import Translator
@@ -76,7 +76,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     else:
         theirs = published.m2m100(folder, kind)
     import_model(folder, bundle, name="tiny")
-    ours = load_translator(bundle)
+    ours = load(bundle, "translate")
     ours = ours.for_direction(*DIRECTIONS[kind]) if kind in DIRECTIONS else ours
     return Both(kind, theirs, ours, importer_of(folder), bundle)
 
@@ -176,7 +176,7 @@ def test_language_tokens_are_those_of_its_tokenizer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("both", DIRECTIONS, indirect=True)
 def test_a_missing_or_ambiguous_language_is_one_line(both: Both) -> None:
-    plain = load_translator(both.bundle)
+    plain = load(both.bundle, "translate")
     if both.kind == "small100":
         assert plain.for_direction("fr").encode("a")[0] == plain.tokenizer.language_id("fr")
         return
@@ -257,7 +257,7 @@ def test_a_zip_of_marians_files_is_the_folder_of_the_hub(tmp_path: Path) -> None
         shares: list[float] = []
         import_model(source, folder, name="tiny", advance=shares.append)
         assert shares == sorted(shares) and shares[-1] == 1
-    one, other = map(load_translator, folders)
+    one, other = (load(one, "translate") for one in folders)
     texts = published.lines(40)
     for text in texts:
         assert one.encode(text, "fra") == other.encode(text, "fra")

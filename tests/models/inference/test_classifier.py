@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models import load, load_classifier
+from models import load
 from models.core.errors import InputError, ModelError
 from models.engines.classifier import Classifier
 from models.storage.archive import extract_archive, write_archive
@@ -64,4 +64,4 @@ def test_labels_are_stored_and_read_back(toy_classifier: Path, tmp_path: Path) -
     write_archive(toy_classifier, tmp_path / "packed.zip")
     (tmp_path / "again").mkdir()
     extract_archive(tmp_path / "packed.zip", tmp_path / "again")
-    assert load_classifier(tmp_path / "again").labels == tokenizer.labels
+    assert load(tmp_path / "again", "classify").labels == tokenizer.labels

@@ -21,7 +21,7 @@ import sentencepiece
 
 from attncli.data.grammar import generate
 from attncli.shell.app import run
-from models import load_translator
+from models import load
 from models.core.errors import ConfigurationError, ModelError
 from models.core.types import Translation, VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
@@ -45,7 +45,7 @@ Both = tuple[Translator, CTranslate2Translator]
 def pair(request: pytest.FixtureRequest, tiny_bundle: Path) -> Both:
     """Return the same model in torch and in CTranslate2."""
     folder = tiny_bundle if request.param == "tiny" else GRAMMAR
-    return load_translator(folder), CTranslate2Translator.read(folder)
+    return load(folder, "translate"), CTranslate2Translator.read(folder)
 
 
 def outputs(found: list[Translation]) -> list[tuple[int, ...]]:
@@ -82,7 +82,7 @@ def test_outputs_that_reach_their_limit_are_those_of_torch_without_torch(
     fast = CTranslate2Translator.read(tiny_bundle)
     fast.torch = unwanted
     found = fast.translate(SENTENCES[:20], search=search)
-    expected = load_translator(tiny_bundle).translate(SENTENCES[:20], search=search)
+    expected = load(tiny_bundle, "translate").translate(SENTENCES[:20], search=search)
     for one, other in zip(found, expected, strict=True):
         assert one.text == other.text
         best, same = one.hypotheses[0], other.hypotheses[0]
@@ -107,7 +107,7 @@ def test_torch_searches_what_ctranslate2_searches_differently(
 ) -> None:
     texts = SENTENCES[:2]
     fast = CTranslate2Translator.read(tiny_bundle).translate(texts, search=search)
-    assert fast == load_translator(tiny_bundle).translate(texts, search=search)
+    assert fast == load(tiny_bundle, "translate").translate(texts, search=search)
 
 
 MODELS: list[tuple[bool, dict[str, Any]]] = [  # a joint vocabulary?, other settings
@@ -156,7 +156,7 @@ def test_a_changed_bundle_is_converted_again(
     assert len(list(stored.iterdir())) == 1
     save(read(GRAMMAR), folder)
     assert outputs(CTranslate2Translator.read(folder).translate(SENTENCES[:9])) == outputs(
-        load_translator(GRAMMAR).translate(SENTENCES[:9])
+        load(GRAMMAR, "translate").translate(SENTENCES[:9])
     )
     assert len(list(stored.iterdir())) == 2
     (folder / "model.safetensors").write_bytes(b"something else")
@@ -255,7 +255,7 @@ def test_plain_ctranslate2_gives_the_same_outputs(tmp_path: Path) -> None:
     pieces = [processor.encode(text, out_type=str) for text in SENTENCES[:40]]
     results = engine.translate_batch(pieces, beam_size=1, return_scores=True, length_penalty=0)
     search = SearchConfig(method="greedy", length_penalty=0.0)
-    expected = load_translator(model).translate(SENTENCES[:40], search=search)
+    expected = load(model, "translate").translate(SENTENCES[:40], search=search)
     for result, translation in zip(results, expected, strict=True):
         best = translation.hypotheses[0]
         assert processor.decode(result.hypotheses[0]) == best.text

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from attncli.translate.lexicon import with_marks
-from models import load_translator
+from models import load
 from models.alignment import align, align_translations
 from models.alignment.weights import encode, encoded_translation
 from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig
@@ -56,7 +56,7 @@ def drawn(count: int, rng: random.Random) -> list[str]:
 
 
 def test_spans_of_tokens_are_those_of_the_text_without_entries(folder: Path) -> None:
-    model, rng = load_translator(folder), random.Random(random.getrandbits(16))
+    model, rng = load(folder, "translate"), random.Random(random.getrandbits(16))
     for text in ["dog", "a dog", "dog dog", "the dog, dog.", *drawn(60, rng)]:
         ids, entries = model.read_with_entries(text)
         found = source_text(model.tokenizer.source, ids, text, entries)
@@ -77,7 +77,7 @@ def test_spans_of_tokens_are_those_of_the_text_without_entries(folder: Path) -> 
 def test_outputs_are_aligned_scored_and_explained_as_they_were_searched(
     engine: str, folder: Path
 ) -> None:
-    torch_model = load_translator(folder)
+    torch_model = load(folder, "translate")
     model: Any = torch_model if engine == "torch" else CTranslate2Translator.read(folder)
     texts = drawn(12, random.Random(random.getrandbits(16)))
     found = [one for one in model.translate(texts) if one.text.strip()]
@@ -103,7 +103,7 @@ def test_outputs_are_aligned_scored_and_explained_as_they_were_searched(
 
 @pytest.mark.parametrize("kind", ["word", "char", "piece"])
 def test_a_word_has_the_weight_of_all_tokens_of_its_entry(kind: str, folder: Path) -> None:
-    model = load_translator(folder)
+    model = load(folder, "translate")
     [found] = align(model, [("the dog sees", "ein Hund")], config=AlignConfig(units=kind))
     if kind == "piece":
         assert {*"<|>"} <= {*found.source} and not {*MARKS} & {*"".join(found.source)}
@@ -129,7 +129,7 @@ def test_an_entry_of_the_user_is_read_for_a_common_word() -> None:
 
 
 def test_a_look_at_a_word_is_one_at_its_entry(folder: Path) -> None:
-    model = load_translator(folder)
+    model = load(folder, "translate")
     text = "the old cat sees a garden"
     looks = [Look(((4, 11),)), Look(((20, 26),)), Look(((4, 7),))]
     outputs = [
@@ -141,8 +141,8 @@ def test_a_look_at_a_word_is_one_at_its_entry(folder: Path) -> None:
 def test_each_model_of_an_ensemble_reads_its_own_lexicon(
     folder: Path, tiny_tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
-    one = load_translator(folder)
-    other = load_translator(saved(tmp_path, tiny_tokenizer, ROWS[2:], seed=2))
+    one = load(folder, "translate")
+    other = load(saved(tmp_path, tiny_tokenizer, ROWS[2:], seed=2), "translate")
     both = EnsembleTranslator([one, other])
     texts = ["a dog sees", "the garden", "the old cat sees a garden"]
     sources = both._encoded([(text, "") for text in texts], [""] * 3, first=1)

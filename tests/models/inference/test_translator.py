@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from attncli.data.grammar import Pair
-from models import load_translator
+from models import load
 from models.core.errors import ModelError
 from models.core.types import Translation
 from models.core.use_config import SearchConfig
@@ -92,7 +92,7 @@ def test_an_output_cut_at_its_limit_is_marked(tiny_translator: Translator) -> No
 def test_a_term_that_costs_much_replaces_one_word_and_moves_no_other() -> None:
     if not is_bundle(BOX / "everyday"):
         pytest.skip("the models are not in the box")
-    model = load_translator(BOX / "everyday").for_direction("de", "en")
+    model = load(BOX / "everyday", "translate").for_direction("de", "en")
     texts = ["The delivery will arrive on Monday.", "Our customer service is closed today."]
     free = [found.text.split() for found in model.translate(texts)]
     terms = Glossary((Term("delivery", "Zustellung"), Term("customer", "Mandant")))

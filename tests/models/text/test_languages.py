@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli.data.grammar import Pair
-from models import load_translator
+from models import load
 from models.alignment import align, align_translations
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
@@ -40,7 +40,7 @@ def bundle(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Pa
 @pytest.fixture(scope="module")
 def translator(bundle: Path) -> Translator:
     """Return the bundle, loaded."""
-    return load_translator(bundle)
+    return load(bundle, "translate")
 
 
 def test_the_source_begins_with_the_token_of_the_target_language(translator: Translator) -> None:
@@ -125,7 +125,7 @@ def test_a_bundle_without_a_token_for_a_language_is_refused(
 ) -> None:
     folder = multilingual(tiny_tokenizer, tmp_path)
     with pytest.raises(ModelError, match="no token <2de>"):
-        load_translator(folder)
+        load(folder, "translate")
 
 
 def test_a_direction_is_two_codes() -> None:

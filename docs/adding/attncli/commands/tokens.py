@@ -15,8 +15,8 @@ def tokens(
     Example:
       attn tokens -m runs/demo "The dog sees."
     """
-    from models import load_translator
+    from models import load
 
-    tokenizer = load_translator(model).tokenizer
+    tokenizer = load(model, "translate").tokenizer
     for line in text:
         print(" ".join(tokenizer.pieces(tokenizer.encode(line))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,38 +11,38 @@ import typer
 from attncli.data.streams import check_output
 from attncli.describe.runner import DescribeOptions, DescribeRunner
 from attncli.options import line_streams, shared
-from attncli.options.settings import SetOption
-from attncli.terminal import console
+from attncli.options.fields import command
 
 Rows = Annotated[
-    list[str] | None, typer.Argument(help="Rows of numbers. Default: the lines of the input.")
+    tuple[str, ...],
+    list[str] | None,
+    typer.Argument(help="Rows of numbers. Default: the lines of the input."),
 ]
 Model = Annotated[Path, typer.Option("--model", "-m", help="Name or folder of a model.")]
-Set = Annotated[list[str] | None, SetOption(DescribeOptions)]
 
 
-def describe(
-    text: Rows = None,
-    *,
-    model: Model,
-    input: line_streams.Input = None,
-    output: line_streams.Output = None,
-    format: shared.Format = "text",
-    device: shared.Device = "auto",
-    threads: shared.Threads = 0,
-    set: Set = None,
-) -> None:
+@command
+@dataclass(frozen=True, kw_only=True)
+class DescribeCommand(DescribeOptions):
     """Describe rows of numbers: one line in, one text out.
 
     Example:
       attn describe -m runs/numbers "0.1 -0.9 1.2"
     """
-    options = DescribeOptions.of_command(locals(), messages=console)
-    check_output(output, input)
-    undrawn = line_streams.Picture(line_streams.check_drawing(None, "", drawn=False))
-    with line_streams.open_source(text, input) as stream:
-        runner = DescribeRunner.open(model, options)
-        complete = line_streams.write_lines(
-            runner, stream, output, undrawn, weights=False, show=False
-        )
-    raise typer.Exit(not complete)
+
+    text: Rows = ()
+    model: Model
+    input_file: line_streams.Input = None
+    output_file: line_streams.Output = None
+    format: shared.Format = "text"
+
+    def run(self) -> None:
+        """Describe the rows of the input."""
+        check_output(self.output_file, self.input_file)
+        undrawn = line_streams.Picture(line_streams.check_drawing(None, "", drawn=False))
+        with line_streams.open_source(self.text, self.input_file) as stream:
+            runner = DescribeRunner.open(self.model, self)
+            complete = line_streams.write_lines(
+                runner, stream, self.output_file, undrawn, weights=False, show=False
+            )
+        raise typer.Exit(not complete)

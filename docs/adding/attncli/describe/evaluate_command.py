@@ -13,12 +13,10 @@ from attncli.describe.rows import read_rows
 from attncli.describe.runner import DescribeOptions
 from attncli.faithful.result import text_line
 from attncli.jobs.evaluate_command import Evaluation, command
-from attncli.options.settings import SetOption
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import exact_match
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of numbers, tab, text.")]
-Set = Annotated[list[str] | None, SetOption(DescribeOptions)]
 
 
 @command
@@ -35,7 +33,6 @@ class DescriptionEvaluation(Evaluation):
     task, unit, options_of = "describe", "row", DescribeOptions
 
     file: File
-    set: Set = None
     references: list[list[str]] = field(init=False)  # of each row
 
     def read(self, folders: Sequence[Path]) -> None:

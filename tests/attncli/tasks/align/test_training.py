@@ -15,7 +15,7 @@ from attncli.data.alignments import PairLinks, with_end_mark
 from attncli.data.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from attncli.shell.app import run
-from models import load_translator
+from models import load
 from models.alignment import AlignConfig, align, align_translations, diagonal
 from models.alignment.align import statistical_aligner
 from models.alignment.hmm import link_probabilities
@@ -81,7 +81,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_bundle_translates_as_the_translator_that_it_was_made_from(added: Path) -> None:
     sources = [source for source, _ in TEXTS[:40]]
-    before, after = load_translator(SHIPPED), load_translator(added)
+    before, after = load(SHIPPED, "translate"), load(added, "translate")
     texts = [one.hypotheses[0] for one in after.translate(sources)]
     assert texts == [one.hypotheses[0] for one in before.translate(sources)]
     stored = after.model.state_dict()
@@ -90,7 +90,7 @@ def test_the_bundle_translates_as_the_translator_that_it_was_made_from(added: Pa
 
 
 def test_the_bundle_aligns_better_than_its_parts(added: Path) -> None:
-    translator = load_translator(added)
+    translator = load(added, "translate")
     config = translator.alignment
     assert (config.layer, config.shift, config.statistical) == (3, 1, 0.5)
     found = error_rate(translator)
@@ -100,7 +100,7 @@ def test_the_bundle_aligns_better_than_its_parts(added: Path) -> None:
 
 
 def test_weights_are_the_mean_of_directions_and_of_attention_and_statistics(aligner: Path) -> None:
-    translator = load_translator(aligner)
+    translator = load(aligner, "translate")
     config = translator.alignment
     assert config.languages == "en-de"
     one_way = replace(config, languages="", statistical=0.0)
@@ -117,13 +117,13 @@ def test_weights_are_the_mean_of_directions_and_of_attention_and_statistics(alig
 
 
 def test_other_languages_are_aligned_without_the_statistics(aligner: Path) -> None:
-    translator = load_translator(aligner)
+    translator = load(aligner, "translate")
     foreign = replace(translator.alignment, languages="en-fr")
     assert statistical_aligner(translator.for_direction("de"), foreign) is None
 
 
 def test_a_share_of_statistics_that_a_model_does_not_have_is_refused() -> None:
-    translator = load_translator(SHIPPED)
+    translator = load(SHIPPED, "translate")
     with pytest.raises(ModelError, match="no statistical aligner"):
         align(translator, TEXTS[:1], config=AlignConfig(statistical=0.5))
 
@@ -131,12 +131,12 @@ def test_a_share_of_statistics_that_a_model_does_not_have_is_refused() -> None:
 def test_the_command_needs_no_languages(aligner: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["align", "-m", str(aligner), *map(str, files_of(aligner))]) == 0
     found = [set(line.split()) for line in capsys.readouterr().out.splitlines()]
-    links = [one.links for one in align(load_translator(aligner), TEXTS)]
+    links = [one.links for one in align(load(aligner, "translate"), TEXTS)]
     assert found == [{f"{i}-{j}" for i, j in pair} for pair in links]
 
 
 def test_translations_are_aligned_by_the_same_settings(added: Path) -> None:
-    translator = load_translator(added)
+    translator = load(added, "translate")
     translations = translator.translate([source for source, _ in TEXTS[:5]])
     pairs = [(one.source, one.text) for one in translations]
     found = align_translations(translator, translations)
@@ -182,7 +182,7 @@ def test_a_translator_trained_on_from_an_aligner_still_aligns(
     options = flags(light.split())
     folder = tmp_path / "on"
     assert run(["train", *corpus, "--start-from", str(aligner), "-o", str(folder), *options]) == 0
-    before, after = load_translator(aligner), load_translator(folder)
+    before, after = load(aligner, "translate"), load(folder, "translate")
     old, new = before.model.state_dict(), after.model.state_dict()
     assert old.keys() == new.keys()
     assert not old["encoder.embedding.weight"].equal(new["encoder.embedding.weight"])
@@ -238,7 +238,7 @@ def test_a_packed_aligner_aligns_alike(added: Path, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     extract_archive(tmp_path / "a.zip", tmp_path / "a")
     found = [
-        [one.links for one in align(load_translator(folder), TEXTS[:9])]
+        [one.links for one in align(load(folder, "translate"), TEXTS[:9])]
         for folder in (added, tmp_path / "a")
     ]
     assert found[0] == found[1]

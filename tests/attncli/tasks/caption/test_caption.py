@@ -24,7 +24,7 @@ from attncli.data.named_files import NamedFile
 from attncli.render.image_maps import AttentionMaps
 from attncli.scoring.caption_metrics import is_content_word
 from attncli.scoring.captions import caption_scores
-from models import load_captioner
+from models import load
 from models.core.config import ImageConfig
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
@@ -170,7 +170,7 @@ def test_threads_continue_after_an_image_that_cannot_be_read(
     for n, path in enumerate(paths):
         Image.new("RGB", (32, 32), (20 * n, 200 - 20 * n, 90)).save(path)
     paths[5].write_bytes(b"not an image")
-    captioner, files = load_captioner(soft_captioner), [NamedFile(p.name, p) for p in paths]
+    captioner, files = load(soft_captioner, "caption"), [NamedFile(p.name, p) for p in paths]
 
     def captions() -> list[str]:
         [outcomes] = CaptionRunner.of(captioner, CaptionOptions()).run([files])

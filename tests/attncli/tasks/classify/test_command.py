@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli.classify.languages import judged
-from models import load_classifier
+from models import load
 from tests.attncli.command_line import Attn, flags
 from tests.attncli.labels import write_toy
 
@@ -45,7 +45,7 @@ def test_tables_and_json_lines_hold_texts_and_probabilities(
 def test_words_are_shown_with_their_weights(
     toy_classifier: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [result] = load_classifier(toy_classifier).classify(["the red house"], attention=True)
+    [result] = load(toy_classifier, "classify").classify(["the red house"], attention=True)
     heaviest = max(result.words, key=lambda word: word.weight)
     monkeypatch.setenv("NO_COLOR", "1")
     shown = attn("classify", "-m", toy_classifier, "the red house", "--show").out.splitlines()
@@ -73,7 +73,7 @@ def test_each_of_several_heads_has_a_line_and_their_mean_is_the_weight(
     settings = ["model.embedding=16", "model.hidden=16", "train.steps=2", "train.batch_tokens=200"]
     files = ["--labels", tmp_path / "toy.tsv", "-o", tmp_path / "run"]
     attn("train", "-q", "-p", "self-attentive-small", *files, *flags(settings))
-    [result] = load_classifier(tmp_path / "run").classify(["the red house"], attention=True)
+    [result] = load(tmp_path / "run", "classify").classify(["the red house"], attention=True)
     assert len(result.heads) == 4
     for weights in result.heads:
         assert sum(weights) == pytest.approx(1, abs=1e-5)

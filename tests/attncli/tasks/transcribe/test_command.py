@@ -15,7 +15,7 @@ import soundfile
 import torch
 
 import attncli
-from models import load_transcriber
+from models import load
 from models.engines.transcriber import MOSTLY, Transcriber, surprise, word_spans
 from models.signals.recordings import SampleArray, read_sound
 from tests.attncli.command_line import Attn
@@ -26,7 +26,7 @@ TASK = ("transcribe", "-m")
 def test_standard_input_and_samples_have_the_text_of_the_file(
     speech_model: Path, wavs: Path, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, model = wavs / "dev0.wav", load_transcriber(speech_model)
+    path, model = wavs / "dev0.wav", load(speech_model, "transcribe")
     text = attn(*TASK, speech_model, path).out
     with path.open("rb") as stream:
         monkeypatch.setattr("sys.stdin", type("Stream", (), {"buffer": stream}))
@@ -235,7 +235,7 @@ def test_pictures_have_the_words_with_their_times_and_the_sound(
 ) -> None:
     names, page = [wavs / "dev0.wav", wavs / "dev1.wav"], tmp_path / "a.html"
     out, err = attn(*TASK, speech_model, names[0], "--picture", page)
-    found = load_transcriber(speech_model).transcribe(names[0], times=True)
+    found = load(speech_model, "transcribe").transcribe(names[0], times=True)
     starts = re.findall(r'data-start="([\d.]+)"', page.read_text())
     assert not err and out.strip() == found.text
     assert starts == [f"{word.start:.3f}" for word in found.words] and starts

@@ -95,7 +95,7 @@ LINES = [
     ("IBAN DE89 3704 0044 0532 0130 00 now", "IBAN DE89 3704 0044 0532 0130 00 NOW"),
     ('\\"%s\\" has %zu', '\\"%s\\" HAS %zu'),
     ("{price}/month", "{price}/MONTH"),
-    ("it is 12,5 kg", "IT IS 12,5 KG"),
+    ("it is 12,5 kg", "IT IS 12,5 kg"),
     ("{n, plural, one {# dog} other {# dogs}}", "{n, plural, one {# DOG} other {# DOGS}}"),
 ]
 

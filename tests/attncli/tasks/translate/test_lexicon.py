@@ -21,7 +21,7 @@ from attncli.translate.lexicon import (
     stands_in,
     with_marks,
 )
-from models import load_translator
+from models import load
 from models.core.errors import InputError
 from models.core.use_config import TokenizerConfig
 from models.text.lexicon import CLOSE, MARKS, OPEN, Lexicon, grouped
@@ -181,7 +181,7 @@ def test_a_run_of_both_directions_reads_its_table(texts: Texts, tmp_path: Path, 
     small = ("train.steps=2", "model.embedding=16", "model.hidden=16", "tokenizer.size=330")
     words = ("train", "--corpus", f"en-de={pairs}", "--lexicon", table, "-o", run, "--threads", "1")
     attn(*words, "--dev-corpus", f"en-de={pairs}", "--preset", "transformer-nano", *flags(small))
-    model = load_translator(run)
+    model = load(run, "translate")
     ahead, back = model.for_direction("de", "en"), model.for_direction("en", "de")
     assert ahead.read_with_entries("a zebra runs")[1][0].candidates == ("Zebra",)
     assert set(back.read_with_entries("das Zebra")[1][0].candidates) == {"zebra", "stripes"}
@@ -207,7 +207,7 @@ def test_a_run_from_a_model_without_marks_learns_them(
     table, run = write(tmp_path / "words.tsv", "zebra\tZebra\n"), tmp_path / "run"
     words = ("train", pairs, "--dev", pairs, "--start-from", tiny_bundle, "-o", run)
     attn(*words, "--lexicon", table, "--threads", "1", "-s", "train.steps=1")
-    before, after = load_translator(tiny_bundle), load_translator(run)
+    before, after = load(tiny_bundle, "translate"), load(run, "translate")
     assert after.read_with_entries("a zebra")[1] and not before.read_with_entries("a zebra")[1]
     pieces = [
         after.tokenizer.source.id_to_piece(one) for one in after.read_with_entries("zebra")[0]

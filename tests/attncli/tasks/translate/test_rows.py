@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 import torch
 
+import models
 from attncli import load
 from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
 from attncli.translate.rows import row_images
 from attncli.translate.rows_source import RowTraining
-from models import load_ensemble, load_translator
+from models import load_ensemble
 from models.core.errors import ModelError
 from models.engines.row_translator import RowTranslator
 from models.networks.image_encoder import SmallCnn
@@ -122,7 +123,7 @@ def test_tables_objects_and_the_library_give_the_same_outputs(
         attn("translate", "-m", of_texts / "run", "-i", path).out.splitlines()
         for path in (table, objects)
     ]
-    translator = load_translator(of_texts / "run")
+    translator = models.load(of_texts / "run", "translate")
     expected = [translator.translate([f"{source}\t{draft}"])[0].text for source, draft, _ in rows]
     assert found == [["", *expected], expected]
     shown: Any = load(of_texts / "run")
@@ -169,7 +170,7 @@ def test_a_line_that_is_no_row_is_left_empty_and_reported(
     assert "line 3 is a JSON object without 'draft'" in result.err
     assert "line 4 is not valid JSON" in result.err
     with pytest.raises(ModelError, match=r"row 2 has 1 columns; expected 2.*source, draft"):
-        load_translator(of_texts / "run").translate(["a\tb", "a"])
+        models.load(of_texts / "run", "translate").translate(["a\tb", "a"])
 
 
 def test_an_alignment_names_the_input_of_each_word(of_texts: Path, attn: Attn) -> None:
@@ -185,7 +186,7 @@ def test_an_image_changes_outputs_and_has_weights(
 ) -> None:
     monkeypatch.chdir(of_images / "images")
     rows = ["colour\tred-left-0.png", "place\tred-left-0.png", "place\tblue-right-2.png"]
-    translator = load_translator(of_images / "run")
+    translator = models.load(of_images / "run", "translate")
     assert isinstance(translator, RowTranslator)
     together = translator.translate(rows)
     for row, found in zip(rows, together, strict=True):
@@ -212,7 +213,7 @@ def test_a_row_whose_image_cannot_be_read_fails_alone(
     task = ["translate", "-m", of_images / "run", "-i", path]
     result = attn(*task, status=1)
     first, *empty, last, end = result.out.split("\n")
-    translator = load_translator(of_images / "run")
+    translator = models.load(of_images / "run", "translate")
     for name, found in ((names[0], first), (names[3], last)):
         assert found == translator.translate([f"colour\t{name}"])[0].text
     assert empty == ["", ""] and not end
@@ -286,7 +287,7 @@ def test_a_frozen_network_of_a_first_model_makes_the_features(
     rows = ["a\tred-left-0.png"]
     images.add({images.key("red-left-0.png"): "red-left-0.png"}, lambda *_: None)
     path = f"a\t{tmp_path / 'images' / 'red-left-0.png'}"
-    expected = load_translator(tmp_path / "first").images([path])
+    expected = models.load(tmp_path / "first", "translate").images([path])
     assert expected is not None
     torch.testing.assert_close(images.of_rows(rows).float(), expected, atol=1e-3, rtol=1e-3)
 

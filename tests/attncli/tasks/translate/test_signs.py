@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from attncli.faithful.kinds import CURRENCIES
 from attncli.faithful.protect import SOFT, is_sign
 from attncli.faithful.result import TranslatedLine
 from attncli.translate.engine import TranslateOptions
@@ -29,6 +30,31 @@ SIGNS = [
     if c in SOFT or is_sign(c)
 ]
 SIGNS = [sign for sign in SIGNS if sign not in "[]{}"]  # come in pairs
+
+UNITS = (
+    "nm µm μm mm cm dm m km m² km² cm³ m³ µg mg g kg t ml cl dl l L hl ha min h s ms µs W kW MW "
+    "Wh kWh V kV VA A mA mAh Ah Hz kHz MHz GHz N kN Nm J kJ Pa hPa kPa bar psi eV Ω kΩ cal kcal "
+    "dB dBA mol lm lx cd K kWp ppm ppb rpm dpi px pt B kB KB MB GB TB MiB MB/s bit/s Mbit/s Mbps "
+    "km/h m/s mph g/km kg/m³ m³/h l/h mg/l mg/kg "
+)
+MEASURED = {
+    "en": "It needs {} a day.",
+    "de": "Es braucht {} am Tag.",
+    "fr": "Il faut {} par jour.",
+    "es": "Necesita {} al día.",
+}
+
+
+@pytest.mark.parametrize(("own", "to"), DIRECTIONS)
+def test_every_unit_and_currency_stands_at_its_number(own: str, to: str) -> None:
+    given, number = ("12.5" if one == "en" else "12,5" for one in (own, to))
+    codes = CURRENCIES.split("|")
+    amounts = [f"{{}} {unit}" for unit in [*UNITS.split(), *codes]] + [
+        f"{one} {{}}" for one in codes
+    ]
+    lines = [MEASURED[own].replace("{}", one.replace("{}", given)) for one in amounts]
+    for amount, one in zip(amounts, translated(lines, own, to), strict=True):
+        assert amount.replace("{}", number) in one.text, (amount, one.text)
 
 
 def translated(lines: list[str], own: str, to: str) -> list[TranslatedLine]:

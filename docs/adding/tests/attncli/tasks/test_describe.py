@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import models
 from attncli import load
 from attncli.serve.models import Job, ServedModel
 from attncli.shell import app
-from models import load_captioner
 from models.core.errors import ModelError
 
 NAMES = ("left", "middle", "right")
@@ -50,7 +50,7 @@ def test_a_model_is_trained_used_scored_and_compared(
     assert app.run(["describe", "-m", run, "0.1 much"]) == 1
     assert "expected 3 numbers" in capsys.readouterr().err
     with pytest.raises(ModelError, match="describes numbers.*attn describe"):
-        load_captioner(run)
+        models.load(run, "caption")
 
     assert app.run(["evaluate", "descriptions", dev, "-m", run]) == 0
     assert float(capsys.readouterr().out.split()[-1]) > 90
