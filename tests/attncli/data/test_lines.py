@@ -39,6 +39,21 @@ def test_lines_end_at_newline_only_and_a_mark_of_the_order_is_no_text() -> None:
             read("\ufeffa\nb\n".encode(encoding))
 
 
+def test_every_reader_names_line_ends_of_carriage_returns_alone(tmp_path: Path) -> None:
+    content = b"a dog\ra cat\r"
+    (path := tmp_path / "f.txt").write_bytes(content)
+    for reader in (
+        lambda: read(content),
+        lambda: list(read_chunks(pipe_with(content))),
+        lambda: list(read_chunks(pipe_with(gzip.compress(content)))),
+        lambda: list(lines.open_text(path).thing),
+    ):
+        with pytest.raises(InputError, match="carriage returns alone.*tr"):
+            reader()
+    assert [line.text for line in read(b"a dog\r\na\rcat\n")] == ["a dog", "a\rcat"]
+    assert [line.text for line in read(b"a dog\r")] == ["a dog\r"]
+
+
 def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LINE_BYTES", 1 << 20)
     long, after = read(b"x" * (1 << 23) + b"\nafter\n")
