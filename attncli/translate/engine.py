@@ -23,6 +23,7 @@ from models.core.errors import ConfigurationError, DamagedError
 from models.core.settings import Values, from_dict, option
 from models.core.use_config import AlignConfig, SearchConfig
 from models.engines.ctranslate2_translator import CTranslate2Translator, Engine, obstacle
+from models.engines.text_translator import FORMS
 from models.search.hypotheses import changed_search
 from models.storage.installed import chosen_model
 from models.storage.settings import read_settings
@@ -123,7 +124,7 @@ class LineSettings:
         "",
         "form of address in the outputs: formal or informal (empty: as the model chooses for each "
         "sentence); of models that learned it, as everyday",
-        choices=("", "formal", "informal"),
+        choices=("", *FORMS),
     )
 
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 
 USUAL_BEAM = 5  # for which batches may have MAX_BATCH_TOKENS
+FORMS = ("formal", "informal")  # of address
 WINDOW = 2000  # texts that are read ahead and batched by length
 
 
@@ -205,8 +206,10 @@ class TextTranslator(TrainedModel):
         """Return this model with a form of address, formal or informal, in its outputs.
 
         The token of the form stands in front of a text, behind the language. Raises
-        ConfigurationError for a model that has no such token.
+        ConfigurationError for another form, and for a model that has no such token.
         """
+        if form not in FORMS:
+            raise ConfigurationError(f"the form of address {form!r}", " or ".join(FORMS))
         find = self.tokenizer.source
         if not find.is_control(find.piece_to_id(f"<{form}>")):
             raise ConfigurationError(
