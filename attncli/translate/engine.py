@@ -19,11 +19,11 @@ from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.task.runner import Models
 from models.core.annexes import find_part
+from models.core.config import FormOfAddress
 from models.core.errors import ConfigurationError, DamagedError
 from models.core.settings import Values, from_dict, option
 from models.core.use_config import AlignConfig, SearchConfig
 from models.engines.ctranslate2_translator import CTranslate2Translator, Engine, obstacle
-from models.engines.text_translator import FORMS
 from models.search.hypotheses import changed_search
 from models.storage.installed import chosen_model
 from models.storage.settings import read_settings
@@ -61,7 +61,7 @@ Entries = Annotated[
     ),
 ]
 Address = Annotated[
-    Literal["formal", "informal"] | None,
+    FormOfAddress | None,
     typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
 ]
 Back = Annotated[
@@ -124,7 +124,7 @@ class LineSettings:
         "",
         "form of address in the outputs: formal or informal (empty: as the model chooses for each "
         "sentence); of models that learned it, as everyday",
-        choices=("", *FORMS),
+        choices=("", *get_args(FormOfAddress)),
     )
 
 
