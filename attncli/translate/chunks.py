@@ -33,12 +33,19 @@ def translate_lines(
     result stays. With an aligner, lines are text with tags, which are projected into all outputs.
     An empty line has an empty translation, and the model is not called. A faulty line, or one that
     is too long and refused, has no translation. languages: returns the language of each line of a
-    chunk, "" if it is unknown; a line in the target language passes unchanged. on_batch: called
+    chunk, "" if it is unknown; a line in the target language passes unchanged. A line of unknown
+    language that is surely in one without a trained direction is read as that. on_batch: called
     after each batch with the number of texts of the chunk that are done, and of all its texts.
     """
     reading = options.plan
     for chunk in chunks:
         sources = languages(chunk) if languages else [""] * len(chunk)
+        if not options.verbatim:
+            sources = [
+                source
+                or ("" if line.prefix or line.looks else translator.untrained_source(line.text))
+                for line, source in zip(chunk, sources, strict=True)
+            ]
         plans = [
             steered(Plan.of(line, translator, reading, language=source, tags=bool(aligner)))
             for line, source in zip(chunk, sources, strict=True)
