@@ -19,6 +19,7 @@ from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.task.runner import Models
 from models.core.annexes import find_part
+from models.core.config import FormOfAddress
 from models.core.errors import ConfigurationError, DamagedError
 from models.core.settings import Values, from_dict, option
 from models.core.use_config import AlignConfig, SearchConfig
@@ -60,7 +61,7 @@ Entries = Annotated[
     ),
 ]
 Address = Annotated[
-    Literal["formal", "informal"] | None,
+    FormOfAddress | None,
     typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
 ]
 Back = Annotated[
@@ -123,7 +124,7 @@ class LineSettings:
         "",
         "form of address in the outputs: formal or informal (empty: as the model chooses for each "
         "sentence); of models that learned it, as everyday",
-        choices=("", "formal", "informal"),
+        choices=("", *get_args(FormOfAddress)),
     )
 
 
