@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.lines import CHUNK_LINES, refuse_binary
+from attncli.data.lines import CHUNK_LINES, check_text
 from attncli.data.streams import CONVERT, TEXT, WESTERN, Write, read_whole, western
 from attncli.documents._inline import read_lines
 from attncli.documents.document import (
@@ -238,7 +238,7 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     if format in PACKED:
         return read_document(content, format, options)
     if format == TEXT:
-        refuse_binary(content, "a text")
+        check_text(content, "a text")
     text, encoding = decoded(content, format)
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
     if any(one.kind == TRANSLATED for one in read.kept):
