@@ -187,28 +187,23 @@ class TranslateOptions(Options):
         return PlanOptions(self.verbatim, self.text.long_lines, cut, limited)
 
 
-def open_text_models(models: Models, options: TranslateOptions) -> TextTranslator:
-    """Read a text model, or the ensemble of several, which torch runs; see `open_text_model`."""
+def load(models: Models, options: TranslateOptions) -> TextTranslator:
+    """Read a text model, by CTranslate2 where it can, or an ensemble, which torch runs."""
     folders = loading.as_folders(models)
-    if len(folders) < 2:
-        return open_text_model(folders[0] if folders else None, options)
-    _check_torch(options, "several models")
-    return loading.load("translate", folders, options)
-
-
-def open_text_model(model: Path | None, options: TranslateOptions) -> TextTranslator:
-    """Read a text model, by CTranslate2 where it can; see `without_torch`."""
-    path = chosen_model(model, "translate")
+    if len(folders) > 1:
+        _check_torch(options, "several models")
+        return loading.load("translate", folders, options)
+    path = chosen_model(next(iter(folders), None), "translate")
     settings = read_settings(path)
     loading.say_sense(path, settings, options)
-    fast = without_torch(path, options, settings)
+    fast = fast_engine(path, options, settings)
     if fast is None:
         return loading.load("translate", path, options)
     loading.say_licence(path, settings, options.messages)
     return fast
 
 
-def without_torch(
+def fast_engine(
     path: Path, options: TranslateOptions, settings: Values
 ) -> CTranslate2Translator | None:
     """Read a model for a search by CTranslate2; None if torch must search, or reports damage.
