@@ -50,7 +50,7 @@ class Options:
     """How a command does its work. Each task has a subclass with tables and fields of its own."""
 
     TABLES: ClassVar[str] = ""  # fields that -s changes, in the order of `-s help`
-    # options of the command line that are settings; None if they are not given
+    # options of the command line that are settings; their fields, if there are any, stay None
     ASSIGNED: ClassVar[Mapping[str, str]] = {"beam": "search.beam", "nbest": "search.nbest"}
     UNUSED: ClassVar[str] = ""  # settings of these that have no effect; refused
     EXAMPLE: ClassVar[str] = ""  # a setting, on the help page; "": the first one

@@ -148,7 +148,7 @@ class TranslateOptions(Options):
     compute: TranslateBatches = option(TranslateBatches, "computation")
     to: shared.To = ""
     source: From = ""
-    beam: shared.Beam = None
+    beam: shared.Beam = None  # this, nbest and address are given only: tables have the values
     nbest: shared.Nbest = None
     verbatim: Verbatim = False
     keep_tags: KeepTags = False
