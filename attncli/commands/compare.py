@@ -47,74 +47,6 @@ if TYPE_CHECKING:
 
 TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
 CAPTIONS, LABELS, TRANSCRIPTS = "--captions", "--labels", "--transcripts"
-Names = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Argument(
-        metavar="VARIANT...",
-        help="Variants to compare; give them before the options. Default: the parts of the "
-        "attention that suit the data.",
-    ),
-]
-Train = Annotated[
-    tuple[Path, ...],
-    list[Path] | None,
-    typer.Option(
-        TRAIN,
-        metavar="FILE...",
-        help="Translators: source and target, or one TSV. Default: the embedded grammar.",
-    ),
-]
-Dev = Annotated[
-    tuple[Path, ...],
-    list[Path] | None,
-    typer.Option(
-        options.DEV,
-        metavar="FILE...",
-        help="Dev set, as in `attn train`; without it, a part is held out.",
-    ),
-]
-Test = Annotated[
-    tuple[Path, ...],
-    list[Path] | None,
-    typer.Option(
-        TEST,
-        metavar="FILE...",
-        help="Test set: source and references, or one TSV; with --captions or --labels a file of "
-        "the same kind.",
-    ),
-]
-Gold = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Gold links between the words of the test set (without one: of the dev set), in "
-        "Pharaoh or NAACL format. AER is then measured.",
-    ),
-]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
-Seeds = Annotated[
-    int,
-    typer.Option(min=1, max=100, help="Runs of each variant, with seeds from train.seed upwards."),
-]
-Best = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        help="Run further seeds for this many variants only, the best on the dev set (0: all).",
-    ),
-]
-Grid = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE,VALUE",
-        help="Try every value of a setting with every variant. Repeated: all combinations.",
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="List the runs that are still to do, and their time.")
-]
 
 
 def show_remaining(
@@ -305,17 +237,79 @@ class CompareCommand(options.RunOptions):
     """
 
     command_class = SpreadCompare
-    names: Names = ()
-    grid: Grid = ()
-    train: Train = ()
-    dev: Dev = ()
-    test: Test = ()
-    gold: Gold = None
+    names: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Argument(
+            metavar="VARIANT...",
+            help="Variants to compare; give them before the options. Default: the parts of the "
+            "attention that suit the data.",
+        ),
+    ] = ()
+    grid: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE,VALUE",
+            help="Try every value of a setting with every variant. Repeated: all combinations.",
+        ),
+    ] = ()
+    train: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Option(
+            TRAIN,
+            metavar="FILE...",
+            help="Translators: source and target, or one TSV. Default: the embedded grammar.",
+        ),
+    ] = ()
+    dev: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Option(
+            options.DEV,
+            metavar="FILE...",
+            help="Dev set, as in `attn train`; without it, a part is held out.",
+        ),
+    ] = ()
+    test: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Option(
+            TEST,
+            metavar="FILE...",
+            help="Test set: source and references, or one TSV; with --captions or --labels a file "
+            "of the same kind.",
+        ),
+    ] = ()
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Gold links between the words of the test set (without one: of the dev set), in "
+            "Pharaoh or NAACL format. AER is then measured.",
+        ),
+    ] = None
     gold_index: GoldIndex = None
-    output: Output = Path("runs/compare")
-    seeds: Seeds = 2
-    best: Best = 0
-    dry_run: DryRun = False
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")] = (
+        Path("runs/compare")
+    )
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1, max=100, help="Runs of each variant, with seeds from train.seed upwards."
+        ),
+    ] = 2
+    best: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Run further seeds for this many variants only, the best on the dev set (0: all).",
+        ),
+    ] = 0
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the runs that are still to do, and their time.")
+    ] = False
 
     def run(self) -> None:
         """Train and measure the variants that are left, and write the results."""

@@ -90,44 +90,7 @@ SourceLanguage = Annotated[
 TargetLanguage = Annotated[
     str, typer.Option("--to", metavar="LANGUAGE", help="Multilingual: language of the target file.")
 ]
-Images = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR|TAR", help="Captioners: the images, in a folder or an uncompressed TAR file."
-    ),
-]
-Captions = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Captioners: image, tab, caption; or a Flickr8k, Karpathy or COCO file.",
-    ),
-]
-Labels = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Classifiers: rows of label, tab, text.")
-]
-Audio = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR|TAR", help="Speech: recordings, in a folder or TAR file."),
-]
-Transcripts = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Speech: rows of recording, tab, text.")
-]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        "-p",
-        help="Preset that gives the defaults of all settings; `attn models` lists them.",
-    ),
-]
-StartFrom = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="MODEL", help="Trained model to start from: its weights, tokenizer and settings."
-    ),
-]
 Processes = Annotated[
     int,
     typer.Option(
@@ -136,7 +99,6 @@ Processes = Annotated[
         help="Train in N processes on this machine; for several machines, start attn by torchrun.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show sizes and time; write nothing.")]
 
 
 class SpreadCommand(HelpPage):
@@ -157,14 +119,48 @@ class RunOptions:
     EXAMPLE = "train.batch_tokens=2048"
     command_class = SpreadCommand
     dev: tuple[Path, ...] = ()
-    images: Images = None
-    captions: Captions = None
-    labels: Labels = None
-    audio: Audio = None
-    transcripts: Transcripts = None
-    preset: Preset = None
-    start_from: StartFrom = None
-    dry_run: DryRun = False
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|TAR",
+            help="Captioners: the images, in a folder or an uncompressed TAR file.",
+        ),
+    ] = None
+    captions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Captioners: image, tab, caption; or a Flickr8k, Karpathy or COCO file.",
+        ),
+    ] = None
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Classifiers: rows of label, tab, text.")
+    ] = None
+    audio: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR|TAR", help="Speech: recordings, in a folder or TAR file."),
+    ] = None
+    transcripts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Speech: rows of recording, tab, text.")
+    ] = None
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            "-p",
+            help="Preset that gives the defaults of all settings; `attn models` lists them.",
+        ),
+    ] = None
+    start_from: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Trained model to start from: its weights, tokenizer and settings.",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show sizes and time; write nothing.")
+    ] = False
     device: Device = "auto"
     threads: Threads = 0
     assigned: tuple[str, ...] = ()  # settings

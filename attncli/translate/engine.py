@@ -36,45 +36,6 @@ AUTO = "auto"  # as source language: recognised for each line
 Precision = Literal["auto", "fp32", "int8"]  # int8: ctranslate2
 TermRows = Sequence[Sequence[str]]
 
-Verbatim = Annotated[
-    bool,
-    typer.Option(
-        "--verbatim",
-        help="Give lines to the model as they are: no normalised spaces, no copied lines.",
-    ),
-]
-KeepTags = Annotated[
-    bool, typer.Option("--keep-tags", help="Keep tags such as <b> and placeholders such as {name}.")
-]
-Terms = Annotated[
-    TermRows,
-    Path | None,
-    typer.Option(help="Terms that outputs must contain; a line: source term, tab, target term."),
-]
-Entries = Annotated[
-    TermRows,
-    Path | None,
-    typer.Option(
-        help="Words that the model reads and inflects; a line: word, tab, translation; perhaps a "
-        "tab and a direction."
-    ),
-]
-Address = Annotated[
-    Literal["formal", "informal"] | None,
-    typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
-]
-Back = Annotated[
-    bool,
-    typer.Option("--back", help="Translate each output back, too, and write that beside it."),
-]
-Review = Annotated[
-    Path | None,
-    typer.Option(help="Write the doubtful lines to this file, each with its reason."),
-]
-Computed = Annotated[
-    Precision,
-    typer.Option(help="int8 is faster and needs CTranslate2; auto: int8 if the model stores int8."),
-]
 From = Annotated[
     str,
     typer.Option(
@@ -150,16 +111,52 @@ class TranslateOptions(Options):
     source: From = ""
     beam: shared.Beam = None  # this, nbest and address are given only: tables have the values
     nbest: shared.Nbest = None
-    verbatim: Verbatim = False
-    keep_tags: KeepTags = False
+    verbatim: Annotated[
+        bool,
+        typer.Option(
+            "--verbatim",
+            help="Give lines to the model as they are: no normalised spaces, no copied lines.",
+        ),
+    ] = False
+    keep_tags: Annotated[
+        bool,
+        typer.Option("--keep-tags", help="Keep tags such as <b> and placeholders such as {name}."),
+    ] = False
     document: bool = False  # lines have tags, too, and are segments: cells, headings, paragraphs
-    glossary: Terms = ()  # source and target
-    lexicon: Entries = ()  # further entries: form, translation, perhaps direction
+    glossary: Annotated[
+        TermRows,
+        Path | None,
+        typer.Option(
+            help="Terms that outputs must contain; a line: source term, tab, target term."
+        ),
+    ] = ()  # source and target
+    lexicon: Annotated[
+        TermRows,
+        Path | None,
+        typer.Option(
+            help="Words that the model reads and inflects; a line: word, tab, translation; perhaps "
+            "a tab and a direction."
+        ),
+    ] = ()  # further entries: form, translation, perhaps direction
     memory: shared.MemoryPairs = ()  # that come back as given; see memory.py
-    address: Address = None
-    back: Back = False
-    review: Review = None
-    precision: Computed = "auto"
+    address: Annotated[
+        Literal["formal", "informal"] | None,
+        typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
+    ] = None
+    back: Annotated[
+        bool,
+        typer.Option("--back", help="Translate each output back, too, and write that beside it."),
+    ] = False
+    review: Annotated[
+        Path | None,
+        typer.Option(help="Write the doubtful lines to this file, each with its reason."),
+    ] = None
+    precision: Annotated[
+        Precision,
+        typer.Option(
+            help="int8 is faster and needs CTranslate2; auto: int8 if the model stores int8."
+        ),
+    ] = "auto"
     ordered: bool = False  # rows have the order of the model's inputs, and no header
     links: bool = False  # rows have the links of each output
     heads: bool = False  # alignments have the weights of every head
