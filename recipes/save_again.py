@@ -66,14 +66,12 @@ def save_again(folder: Path) -> None:
 
 
 def known(config: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that a settings class has or had, those of its tables included."""
+    """Return the settings that a settings class has, those of its tables included."""
     kept: dict[str, Any] = {}
     for name, value in values.items():
         if hasattr(config, name):
             current = getattr(config, name)
             kept[name] = known(current, value) if dataclasses.is_dataclass(current) else value
-        elif name in getattr(config, "REMOVED", ()):
-            kept[name] = value
     return kept
 
 

@@ -205,9 +205,8 @@ def _usage(entry: Entry) -> str:
 
 
 def _about(entry: Entry) -> list[str]:
-    """Return the lines of a part's docstring without its options, which are listed separately."""
-    said = [line for line in entry.detail.splitlines() if not line.startswith("Options:")]
-    return [f"{entry.kind} {entry.name}", entry.summary, *said]
+    """Return the lines of a part's docstring."""
+    return [f"{entry.kind} {entry.name}", entry.summary, *entry.detail.splitlines()]
 
 
 def _model(shown: Shown) -> str:

@@ -11,12 +11,12 @@ All random numbers come from the seed, the epoch and the example, so a run resum
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -67,8 +67,6 @@ def read_transcripts(path: Path | str) -> list[Transcribed]:
 @dataclass(frozen=True)
 class AugmentConfig:
     """Changes of the sound in training."""
-
-    REMOVED: ClassVar[Mapping[str, object]] = {"gain": 0.0}
 
     join: str = option(
         "1",

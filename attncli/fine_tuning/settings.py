@@ -12,7 +12,8 @@ from attncli.training.folder import RunFolder, read_config
 from attncli.training.settings.config import read_run_config
 from attncli.training.sources import training_source
 from models.core.errors import ModelError
-from models.core.settings import Values, from_dict, merged, to_dict
+from models.core.settings import Values, fields_of, from_dict, merged, to_dict
+from models.core.use_config import SavedSearchConfig
 from models.storage.presets import PRESETS, usual_preset
 from models.storage.settings import REPLAY as REPLAY_FILE
 from models.storage.settings import read_settings
@@ -44,6 +45,8 @@ def begun(values: Values, start: Path) -> Values:
     if data.get("corpora") and (start / REPLAY_FILE).is_file():
         data = {"replay": REPLAY, **data}
     names = ("model", "tokenizer", "search")
+    saved = fields_of(SavedSearchConfig)  # without those of use, such as search.nbest
+    stored["search"] = {name: value for name, value in stored["search"].items() if name in saved}
     own = read_run_config({name: stored[name] for name in names})
     own = merged(own, {name: table_of(values, name) for name in names})
     tables = {name: to_dict(getattr(own, name)) for name in names}

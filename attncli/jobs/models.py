@@ -199,9 +199,10 @@ def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:
 def _part(kind: str, name: str) -> Entry:
     found = registry.describe(kind, name)
     known = fields_of(AttentionConfig)
+    read = registry.settings_of(kind, name) if kind != "family" else ()
     settings = (
         Setting(f"model.attention.{each}", str(field.default).lower(), field.metadata["doc"])
-        for each in found.options
+        for each in read
         if (field := known.get(each))
     )
     return Entry(kind, name, found.summary, found.detail, found.source, tuple(settings))

@@ -25,7 +25,7 @@ from models.core.config import AttentionConfig, ModelConfig
 from models.core.errors import ConfigurationError, unknown_name
 from models.core.registry import SETTINGS
 from models.core.settings import check_limits, fields_of, merged, overridden
-from models.core.sources import source_of
+from models.core.sources import settings_read_by, source_of
 from models.storage import presets as zoo
 
 NONE = "none"
@@ -128,7 +128,7 @@ def setting(part: str, family: str) -> str:
     key, equals, value = (word.strip() for word in part.partition("="))
     if equals:
         return f"{_place(key, family)}={value}"
-    read = registry.settings_of(family)
+    read = settings_read_by(family)
     places = [SETTINGS[kind] for kind in SETTINGS if key in names_of(kind)]
     for place in places:
         if place.split(".")[1] in read:
@@ -157,7 +157,7 @@ def _place(key: str, family: str) -> str:
         raise ConfigurationError(
             f"setting {key} of a variant", "the same data for all", "change it with -s"
         )
-    read = registry.settings_of(family)
+    read = settings_read_by(family)
     if "." in key:
         return key
     if key in read and key != "attention":  # heads of a Transformer are not of model.attention

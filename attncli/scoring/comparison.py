@@ -87,8 +87,6 @@ class RunScores(NamedTuple):
 def from_record(record: Mapping[str, Any]) -> RunScores:
     """Return the row of a record; raise ValueError or TypeError for another one."""
     row = {name: value for name, value in record.items() if name in RunScores._fields}
-    if record.get("aligned_by") == "diagonal":  # version 1.0 scored these instead of attention
-        row["aer"] = None
     for part in PARTS:
         row[part] = tuple(
             MetricScore(metric, float(value))

@@ -129,8 +129,7 @@ class Counters:
 
 def parse_counters(text: str) -> Counters:
     """Return counters that were stored as JSON."""
-    stored = parse_json(text)
-    counters = Counters(**{name: stored[name] for name in stored if name != "bests"})  # of 1.0
+    counters = Counters(**parse_json(text))
     return dataclasses.replace(counters, kept=counters.kept and FinalModel(*counters.kept))
 
 

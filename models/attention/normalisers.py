@@ -169,11 +169,11 @@ class MoChA(Monotonic):
 
     weight_i = exp(u_i) / sum_(l in chunk) exp(u_l) for the w slots i that end at the stop
     Source: Chiu, Raffel 2018, eq. 13.
-    Options: chunk.
     u is a second score of the kind model.attention.score with its own parameters; scores without
     parameters, such as dot, make both equal. A chunk of 1 slot is normalise=monotonic.
     """
 
+    settings = ("chunk",)
     needs_chunk_scores = True
 
     def __init__(self, config: AttentionConfig) -> None:

@@ -136,10 +136,11 @@ class SelfAttentive(Pooling):
 
     M = [c_1; ..; c_R],  c_r = Attention(q_r, keys tanh(W h), values h);  R = model.attention.heads
     Source: Lin, Feng, dos Santos, Yu, Xiang, Zhou, Bengio 2017, section 2.1.
-    Options: heads, size.
     With score dot the weights are those of the paper. train.attention.redundancy is the weight of
     its penalty |A A^T - I|^2, which makes the queries read different slots.
     """
+
+    settings = ("heads", "size")
 
     def __init__(self, value_size: int, config: ModelConfig) -> None:
         super().__init__(value_size, config)

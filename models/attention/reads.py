@@ -34,7 +34,6 @@ class Hard(Read):
 
     context = value_s, s ~ Categorical(weights)
     Source: Xu et al. 2015, section 4.1.
-    Options: read_decode, read_gradient.
     The returned weights are the ones used: 1 for the slot, 0 for the others. In training, the
     output includes log-probability and entropy of the sample, from which the score learns by
     REINFORCE, or the gradient is that of the expectation (straight_through, Bengio et al. 2013).
@@ -43,6 +42,7 @@ class Hard(Read):
     depends on the seed, the input and the step only, not on the batch or earlier samples.
     """
 
+    settings = ("read_decode", "read_gradient")
     needs_history = True
     expected_share = 0.5  # of the sentences or images, in training
 

@@ -127,10 +127,10 @@ class Additive(Score):
 
     score(s, h) = v^T tanh(W s + U h)
     Source: Bahdanau, Cho, Bengio 2015, A.1.2.
-    Options: size, coverage.
     U h is computed once per source.
     """
 
+    settings = ("size", "coverage")
     supports_coverage = True
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
@@ -167,9 +167,10 @@ class Concat(Additive):
 
     score(s, h) = v^T tanh(W [s; h])
     Source: Luong, Pham, Manning 2015, section 3.1.
-    Options: size, coverage.
     W [s; h] = W_s s + W_h h, so that W_h h is computed once per source; there is no bias.
     """
+
+    settings = ("size", "coverage")
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
@@ -181,10 +182,11 @@ class FeedForwardScore(Score):
 
     score(s, h) = v^T tanh(W_2 tanh(W_1 [s; h] + b_1) + b_2)
     Source: Bahdanau, Cho, Bengio 2015, section 3.1.
-    Options: size.
     With one hidden layer it is `concat` with a bias. W_1 is split over query and key, so that its
     key half is computed once per source; the second layer costs T * S products.
     """
+
+    settings = ("size",)
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, key_size, config)
@@ -241,10 +243,10 @@ class LocationAware(Additive):
 
     score(s, h_i) = v^T tanh(W s + U h_i + M f_i + b);  f = F * weights_{t-1}
     Source: Chorowski, Bahdanau, Serdyuk, Cho, Bengio 2015.
-    Options: size, coverage.
     The previous weights are part of the decoder's state; before the first step they are uniform.
     """
 
+    settings = ("size", "coverage")
     sequential = True
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:

@@ -27,10 +27,10 @@ class LocalMonotonic(Window):
 
     slots within D of p_t = t
     Source: Luong, Pham, Manning 2015, section 3.2.
-    Options: window_size.
     Steps and slots are counted from 0. A target longer than its source stays at the last slot.
     """
 
+    settings = ("window_size",)
     needs_history = True
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
@@ -45,11 +45,12 @@ class LocalPredictive(Window):
 
     p_t = S sigmoid(v^T tanh(W s));  weights_i times exp(-(i - p_t)^2 / (2 sigma^2)), sigma = D / 2
     Source: Luong, Pham, Manning 2015, section 3.2, eq. 9 and 10.
-    Options: window_size.
     S is the number of slots that the query can see: the length of a sentence without padding, in a
     decoder's self-attention the length of the prefix. The Gaussian is applied after the normaliser
     without normalising again, so the weights of a query sum to at most 1.
     """
+
+    settings = ("window_size",)
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__(query_size, config)
@@ -72,10 +73,10 @@ class LocalMedian(Window):
 
     slots within D of p_t = min {i : sum_{j <= i} weights_{t-1, j} >= 1/2};  p_0 = 0
     Source: Chorowski, Bahdanau, Serdyuk, Cho, Bengio 2015, section 2.3.
-    Options: window_size.
     The paper searches with windows alone; here they hold in training too, so that both agree.
     """
 
+    settings = ("window_size",)
     needs_history = True
     sequential = True
 

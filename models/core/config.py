@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from functools import partial
+from typing import Literal, get_args
 
-from models.core.settings import option
+from models.core.errors import ConfigurationError
+from models.core.settings import option, short
 
 MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
@@ -31,6 +33,7 @@ NO_COPY = "none"
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 # families of 2.0: their present names
 RENAMED = {name.replace("-", "_"): name for name in ("listen-attend-spell", "speech-transformer")}
+REMOVED = {"encoder_attention": "none", "input_feeding": "true"}  # settings of 2.0: their defaults
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/layers.py
 
@@ -38,12 +41,6 @@ ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/lay
 @dataclass(frozen=True)
 class SelfAttentionConfig:
     """Self-attention of a Transformer: Score x Normalise; its number of heads is model.heads."""
-
-    REMOVED: ClassVar[Mapping[str, object]] = {
-        **{"window": "global", "window_size": 10, "read": "soft", "read_decode": "argmax"},
-        **{"read_gradient": "reinforce", "heads": 1, "size": 0, "positions": 512, "chunk": 4},
-        "coverage": False,
-    }
 
     score: str = option(
         "",
@@ -68,8 +65,6 @@ class SelfAttentionConfig:
 @dataclass(frozen=True)
 class AttentionConfig(SelfAttentionConfig):
     """One attention: Score x Window x Normalise x Read, and heads."""
-
-    REMOVED: ClassVar[Mapping[str, object]] = {"positions": 512}
 
     window: str = option("global", "window: which slots a query can attend to", registry="window")
     read: str = option("soft", "how the values are combined by the weights", registry="read")
@@ -199,11 +194,6 @@ class ImageConfig:
 class AudioConfig:
     """Features of sound, and how the encoder divides time into slots."""
 
-    REMOVED: ClassVar[Mapping[str, object]] = {
-        **{"window": 25.0, "hop": 10.0, "fft": 0, "low": 20.0, "high": 0.0, "mel": "htk"},
-        **{"scale": "natural", "range": 0.0, "convolutions": "spectrum"},
-    }
-
     rate: int = option(
         16_000, "samples a second; other recordings are resampled", least=1000, at_most=192_000
     )
@@ -233,21 +223,14 @@ class AudioConfig:
         (), "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)"
     )
 
-    def implied(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Return the values that removed settings of version 1.0 have with these settings."""
-        center = str(values.get("center", self.center)).lower() == "true"
-        found: dict[str, object] = {"range": 70.0} if center else {}
-        if values.get("padded", self.padded):
-            found |= {"fft": 400, "low": 0.0, "high": 8000.0, "mel": "slaney"}
-            found |= {"scale": "whisper", "convolutions": "frames"}
-        return found
+
+of_blocks = partial(option, group="blocks")  # of a Transformer
+of_recurrence = partial(option, group="recurrence")  # of a recurrent encoder
 
 
 @dataclass(frozen=True)
 class ModelConfig:
     """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
-
-    REMOVED: ClassVar[Mapping[str, object]] = {"encoder_attention": "none", "input_feeding": True}
 
     family: str = option(
         "transformer", "composition of encoder, attention and decoder", registry="family"
@@ -270,40 +253,41 @@ class ModelConfig:
     encoder_layers: int = option(
         4,
         "number of encoder layers; captioner-transformer: over the cells, 0 for none",
+        group="blocks recurrence",
         at_most=MAX_LAYERS,
     )
     decoder_layers: int = option(4, "number of decoder layers", least=1, at_most=MAX_LAYERS)
-    heads: int = option(
+    heads: int = of_blocks(
         4, "number of heads of the Transformer's attention", least=1, at_most=MAX_SIZE
     )
-    position: str = option(
+    position: str = of_blocks(
         "sinusoidal",
         "positions of tokens in a Transformer; `attn models` lists them",
         registry="position",
     )
-    position_offset: int = option(
+    position_offset: int = of_blocks(
         0, "sinusoidal, sinusoidal_2017: position of the first token", at_most=MAX_SLOTS
     )
-    norm: str = option(
+    norm: str = of_blocks(
         "pre",
         "layer normalisation of a Transformer: pre, before each block (Xiong et al. 2020), or "
         "post, after its residual connection (Vaswani et al. 2017)",
         choices=("pre", "post"),
     )
-    norm_epsilon: float = option(
+    norm_epsilon: float = of_blocks(
         1e-5,
         "number that a Transformer's layer normalisation adds to the variance",
         above=0,
         at_most=1,
     )
-    embedding_norm: bool = option(
+    embedding_norm: bool = of_blocks(
         False, "Transformer: normalise embeddings with their positions (Devlin et al. 2019)"
     )
-    embedding_scale: bool = option(
+    embedding_scale: bool = of_blocks(
         True,
         "Transformer: multiply embeddings by the root of their size (Vaswani et al. 2017, 3.4)",
     )
-    activation: str = option(
+    activation: str = of_blocks(
         "relu",
         "activation of a Transformer's feed-forward layers: relu, gelu (Hendrycks and Gimpel "
         "2016), gelu_tanh (its approximation) or swish (Ramachandran et al. 2017)",
@@ -314,18 +298,18 @@ class ModelConfig:
         "Transformer: a linear layer, the activation and layer normalisation before the output "
         "matrix (Devlin et al. 2019)",
     )
-    mixing: str = option(
+    mixing: str = of_blocks(
         "attention",
         "how tokens of a Transformer's encoder and decoder read each other; `attn models` lists it",
         registry="mixing",
     )
-    cell: str = option("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
+    cell: str = of_recurrence("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
     readout: int = option(
         0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
     )
-    bidirectional: bool = option(True, "make the recurrent encoder bidirectional")
+    bidirectional: bool = of_recurrence(True, "make the recurrent encoder bidirectional")
     dropout: float = option(0.1, "dropout of residual branches, embeddings and the output", below=1)
-    attention_dropout: float = option(
+    attention_dropout: float = of_blocks(
         0.0, "dropout of the Transformer's attention weights", below=1
     )
     alignment_layer: bool = option(
@@ -335,7 +319,7 @@ class ModelConfig:
     tied: bool = option(
         True, "share one matrix between target embedding and output (and source, if joint)"
     )
-    max_source: int = option(
+    max_source: int = of_recurrence(
         512, "longest source in tokens, end token included", least=1, at_most=MAX_SLOTS
     )
     copy: str = option(
@@ -363,7 +347,7 @@ class ModelConfig:
     attention: AttentionConfig = option(
         AttentionConfig, "attention of the decoder to the memory, or of a classifier's pooling"
     )
-    self_attention: SelfAttentionConfig = option(
+    self_attention: SelfAttentionConfig = of_blocks(
         SelfAttentionConfig, "self-attention of a Transformer's encoder and decoder"
     )
     image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
@@ -371,6 +355,16 @@ class ModelConfig:
 
     @staticmethod
     def upgraded(values: Mapping[str, object]) -> Mapping[str, object]:
-        """Return settings that name the family as the table does since 2.1."""
+        """Return settings of version 2.0 as those of the present one.
+
+        Raises ConfigurationError for a removed setting unless it has its default.
+        """
+        for name in REMOVED.keys() & values.keys():
+            if str(values[name]).lower() != REMOVED[name]:
+                raise ConfigurationError(
+                    f"model.{name} = {short(values[name])}, a setting that version 2.0 had",
+                    f"no such setting: here it is always {REMOVED[name]}",
+                )
+        found = {name: value for name, value in values.items() if name not in REMOVED}
         family = str(values.get("family", ""))
-        return {**values, "family": RENAMED[family]} if family in RENAMED else values
+        return {**found, "family": RENAMED[family]} if family in RENAMED else found

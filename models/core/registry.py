@@ -1,7 +1,8 @@
 """Names to classes: every variant of the zoo, as ``module:Class``, imported only when built.
 
 A variant is its class: the first line of the docstring is its summary, the rest its equation and
-source. They are read with ``ast``, so that listing the zoo imports no torch.
+source, and the class body states the settings that it reads. They are read with ``ast``, so that
+listing the zoo imports no torch, which takes five times as long as the listing.
 
 An installed package adds variants of its own through an entry point group, ``attn.score``,
 ``attn.window`` and so on, with the same ``module:Class``. They are known only if the environment
@@ -104,14 +105,6 @@ TABLES: dict[str, dict[str, str]] = {
     },
 }
 TABLES = {kind: with_entries(kind, places) for kind, places in TABLES.items()}
-SETTING_GROUPS = {  # fields of ModelConfig that several families read, by a name for `settings`
-    "blocks": (
-        *("encoder_layers", "heads", "attention_dropout", "position", "position_offset"),
-        *("norm", "norm_epsilon", "embedding_norm", "embedding_scale", "activation", "mixing"),
-        "self_attention",
-    ),
-    "recurrence": ("encoder_layers", "cell", "bidirectional", "max_source"),
-}
 SETTINGS = {  # the setting that the names of a kind are values of, if its section has another name
     "pooling": "model.pooling",
     "image_encoder": "model.image.encoder",
@@ -135,14 +128,6 @@ class Description(NamedTuple):
         """The paper, from the docstring's ``Source:``, which ends with a full stop."""
         found = re.search(r"^Source: (.*?)\.$", self.detail, re.S | re.M)
         return " ".join(found[1].split()) if found else ""
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The settings of its section that it reads, from the docstring's ``Options:`` line."""
-        for line in self.detail.splitlines():
-            if line.startswith("Options:"):
-                return tuple(line.removeprefix("Options:").strip().rstrip(".").split(", "))
-        return ()
 
 
 def names(kind: str) -> list[str]:
@@ -218,14 +203,14 @@ def source_name(family: str) -> str:
     return str(_class_value(*location("family", family), "source", DEFAULT_SOURCE))
 
 
-def settings_of(family: str) -> tuple[str, ...]:
-    """Return the fields of ModelConfig that a family states in its class body: `settings = (...)`.
+def settings_of(kind: str, name: str) -> tuple[str, ...]:
+    """Return the settings that a variant reads, without importing it; empty if it states none.
 
-    They come in addition to those that every family reads. A name of SETTING_GROUPS stands for its
-    fields. Empty if the family states none.
+    A class states them in its own body, `settings = ("size",)`: a family fields of ModelConfig, or
+    names of their groups, in addition to those that every family reads; a part those of its table.
     """
-    stated: tuple[str, ...] = _class_value(*location("family", family), "settings", ())
-    return tuple(field for name in stated for field in SETTING_GROUPS.get(name, (name,)))
+    stated: tuple[str, ...] = _class_value(*location(kind, name), "settings", ())
+    return stated
 
 
 @cache

@@ -74,18 +74,19 @@ class Limits:
         )
 
 
-def option(default: Any, doc: str, **limits: Any) -> Any:
+def option(default: Any, doc: str, *, group: str = "", **limits: Any) -> Any:
     """Declare a dataclass field: its default, its doc, and the fields of its `Limits`.
 
     A number is at least 0 unless `least` or `above` is given. A class as default declares a
-    nested table of settings.
+    nested table of settings. group: words by which families state it together with others.
     """
+    known = {"doc": doc, "group": group}
     if isinstance(default, type):
-        return field(default_factory=default, metadata={"doc": doc, "limits": Limits()})
+        return field(default_factory=default, metadata={**known, "limits": Limits()})
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     if is_number and "above" not in limits:
         limits = {"least": 0, **limits}
-    return field(default=default, metadata={"doc": doc, "limits": Limits(**limits)})
+    return field(default=default, metadata={**known, "limits": Limits(**limits)})
 
 
 def _cached(function: F) -> F:
@@ -127,27 +128,15 @@ def merged(config: C, values: Mapping[str, object], *, where: str = "") -> C:
     """Return the settings with some values replaced.
 
     where: the dotted path of `config`, for messages. Raises ConfigurationError for an unknown
-    name, a value of another type, and a value outside the limits of its field. A removed setting
-    is ignored if it has the value in `REMOVED` of its class, or the one that `implied` of its
-    class derives from the other values; otherwise it is refused. `upgraded` of a class replaces
-    settings of version 1.0 that others express now.
+    name, a value of another type, and a value outside the limits of its field. `upgraded` of a
+    class returns settings of version 2.0 as those of the present one.
     """
     changes, kinds = {}, types_of(type(config))
     values = config.upgraded(values) if hasattr(config, "upgraded") else values
     for name, value in values.items():
         place = f"{where}.{name}" if where else name
         if name not in fields_of(type(config)):
-            implied = config.implied(values) if hasattr(config, "implied") else {}
-            removed = {**getattr(config, "REMOVED", {}), **implied}
-            if name not in removed:
-                raise unknown_setting(config, name, where)
-            kind = tuple[str, ...] if removed[name] == () else type(removed[name])
-            if converted(value, kind, place) != removed[name]:
-                raise ConfigurationError(
-                    f"{place} = {short(value)}, a setting of earlier versions",
-                    f"no such setting: here it is always {removed[name]!r}",
-                )
-            continue
+            raise unknown_setting(config, name, where)
         current = getattr(config, name)
         if value == current and type(value) is type(current):
             continue  # usual: a bundle stores all settings, and few of them differ from the default

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cache
 from typing import ClassVar, NamedTuple
 
-from models.core.config import RECURRENT_SCORE, TRANSFORMER_SCORE, ModelConfig, SelfAttentionConfig
+from models.core.config import RECURRENT_SCORE, TRANSFORMER_SCORE, ModelConfig
 from models.core.errors import ConfigurationError
-from models.core.registry import describe, find, names, settings_of, source_name
+from models.core.registry import find, names, settings_of, source_name
 from models.core.settings import fields_of
 from models.core.types import VocabularySizes
 
@@ -140,24 +140,31 @@ def columns_of(inputs: Sequence[str]) -> RowColumns:
     return RowColumns(names, bool(kinds[-1]))
 
 
+def settings_read_by(family: str) -> frozenset[str]:
+    """Return the fields of ModelConfig that a family states; empty if it states none."""
+    stated = {*settings_of("family", family)}
+    groups = {name: each.metadata["group"] for name, each in fields_of(ModelConfig).items()}
+    return frozenset(n for n, group in groups.items() if not stated.isdisjoint((n, *group.split())))
+
+
 def unused_settings(config: ModelConfig) -> frozenset[str]:
     """Return the settings and tables without effect, as "model.copy" or "search.max_caption".
 
     Nothing of a model whose family states no settings is left out.
     """
-    stated = settings_of(config.family)
-    if not stated:
+    read = settings_read_by(config.family)
+    if not read:
         return frozenset()
-    unused = {f"model.{name}" for name in fields_of(ModelConfig) if name not in SHARED + stated}
-    pools = "pooling" in stated
-    if "attention" in stated:
-        default = TRANSFORMER_SCORE if "heads" in stated and not pools else RECURRENT_SCORE
-        used = describe("pooling", config.pooling).options if pools else ()
-        found = _unused_in_attention(config.attention, default) - set(used)
-        unused |= {f"model.attention.{name}" for name in found}
-    if "self_attention" in stated:
-        found = _unused_in_attention(config.self_attention, TRANSFORMER_SCORE)
-        unused |= {f"model.self_attention.{name}" for name in found}
+    unused = {f"model.{name}" for name in fields_of(ModelConfig) if name not in (*SHARED, *read)}
+    pools = "pooling" in read
+    for table in {"attention", "self_attention"} & read:
+        own = getattr(config, table)
+        at_once = table == "self_attention" or ("heads" in read and not pools)
+        named = replace(own, score=own.score or (TRANSFORMER_SCORE if at_once else RECURRENT_SCORE))
+        parts = [(part, getattr(named, part)) for part in PARTS if hasattr(named, part)]
+        parts += [("pooling", config.pooling)] if pools else []
+        used = {*PARTS, *EVERY, *(name for part in parts for name in settings_of(*part))}
+        unused |= {f"model.{table}.{name}" for name in fields_of(type(own)) if name not in used}
     return frozenset(unused | set(source_of(config.family).unused_settings))
 
 
@@ -169,15 +176,7 @@ def without_effect(setting: str, config: ModelConfig) -> str:
         return ""
     if parts[0] != "model":
         return f"{setting} has no effect on family {config.family}"
-    read_by = [family for family in names("family") if parts[1] in settings_of(family)]
+    read_by = [family for family in names("family") if parts[1] in settings_read_by(family)]
     if config.family in read_by:  # one of its parts has that option
         return f"{setting} has no effect without the part that reads it (`attn models show NAME`)"
     return f"{setting} has no effect on family {config.family}; it is read by {', '.join(read_by)}"
-
-
-def _unused_in_attention(config: SelfAttentionConfig, default: str) -> set[str]:
-    """Return the unused settings of an attention; default: its score if it names none."""
-    named, fields = replace(config, score=config.score or default), set(fields_of(type(config)))
-    parts = [part for part in PARTS if part in fields]
-    options = {name for part in parts for name in describe(part, getattr(named, part)).options}
-    return fields - options - {*PARTS, *EVERY}

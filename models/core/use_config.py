@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from models.core.config import MAX_SEED, MAX_SLOTS
 from models.core.errors import ConfigurationError
@@ -83,11 +81,6 @@ class PrepareConfig:
         "numbers, codes and placeholders are taken out of a text and put back; outputs are checked",
     )
 
-    @staticmethod
-    def implied(values: Mapping[str, object]) -> dict[str, object]:
-        """Return the removed settings, with any value: set phrases are taught to a model now."""
-        return {"phrases": values.get("phrases", False)}
-
 
 VERBATIM = PrepareConfig("", *(False,) * 6)
 
@@ -109,11 +102,6 @@ class ConfidenceConfig:
 @dataclass(frozen=True)
 class SavedSearchConfig:
     """Search for outputs that a run saves with its model: beam, greedy or sampling."""
-
-    REMOVED: ClassVar[Mapping[str, object]] = {
-        **{"nbest": 1, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 1},
-        **{"no_repeat": 0, "repetition_penalty": 1.0, "rerank": ""},
-    }
 
     method: str = option("beam", "beam, greedy or sample", choices=("beam", "greedy", "sample"))
     beam: int = option(5, "beam size: hypotheses kept at each step", least=1, at_most=10_000)
@@ -151,8 +139,6 @@ class SavedSearchConfig:
 @dataclass(frozen=True)
 class SearchConfig(SavedSearchConfig):
     """Search when a model is used: also the number of outputs, sampling and repetitions."""
-
-    REMOVED: ClassVar[Mapping[str, object]] = {}
 
     nbest: int = option(1, "outputs per input", least=1, at_most=10_000)
     temperature: float = option(1.0, "sampling: temperature; below 1 sharper, above 1 flatter")

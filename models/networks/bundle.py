@@ -24,9 +24,8 @@ from models.core.annexes import find_part
 from models.core.config import NO_COPY, ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.registry import find, source_name
-from models.core.registry import settings_of as settings_read_by
 from models.core.settings import to_dict
-from models.core.sources import vocabulary_sizes
+from models.core.sources import settings_read_by, vocabulary_sizes
 from models.core.types import VocabularySizes
 from models.core.use_config import (
     AlignConfig,

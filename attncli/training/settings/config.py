@@ -124,10 +124,6 @@ def absolute_path(path: str) -> str:
 class TrainConfig:
     """Optimiser, schedule, evaluation and checkpoints of a training run."""
 
-    REMOVED: ClassVar[Mapping[str, object]] = {
-        **{"divergence": 3.0, "self_critical_from": 1, "patience_metrics": ()}
-    }
-
     steps: int = option(0, "maximum number of updates (0: no limit)")
     epochs: int = option(100, "maximum number of passes over the data (0: no limit)")
     minutes: float = option(
@@ -265,15 +261,6 @@ class TrainConfig:
         choices=tuple(entries("logger")),
     )
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
-
-    def upgraded(self, values: Mapping[str, object]) -> Mapping[str, object]:
-        """Return settings of 1.0, where a second one told if there is self-critical training."""
-        begins = str(values.get("self_critical_from", ""))
-        if begins not in ("0", "1"):
-            return values
-        rate = values.get("self_critical_lr") or self.self_critical_lr or 0.00005
-        kept = {name: value for name, value in values.items() if name != "self_critical_from"}
-        return {**kept, "self_critical_lr": rate if begins == "1" else 0.0}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from models.attention.base import Attention
 from models.core import registry
 from models.core.config import AttentionConfig, ModelConfig
 from models.core.errors import ConfigurationError, ModelError
-from models.core.registry import TABLES, describe, find, location, names, source_name
+from models.core.registry import TABLES, describe, find, location, names, settings_of, source_name
 from models.core.sources import check_source, find_source, source_of
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
@@ -36,6 +36,11 @@ def test_a_name_leads_to_a_class_that_explains_itself(kind: str, name: str) -> N
     assert summary.endswith(".") and len(summary) < 90
     assert description.source or (kind, name) in UNSOURCED
     assert not description.source or any(char.isdigit() for char in description.source)  # a year
+
+
+@pytest.mark.parametrize(("kind", "name"), ENTRIES)
+def test_a_class_states_its_settings_itself(kind: str, name: str) -> None:
+    assert getattr(find(kind, name), "settings", ()) == settings_of(kind, name)
 
 
 @pytest.mark.parametrize("kind", TABLES)
