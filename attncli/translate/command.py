@@ -64,8 +64,8 @@ class TranslateCommand(TranslateOptions):
     into: Annotated[
         Path | None,
         typer.Option(
-            help="json, arb, yaml, properties, strings, xml: translation to complete. What it lacks "
-            "is translated, and it is written again, or --output."
+            help="json, arb, yaml, properties, strings, xml: translation to complete. What it "
+            "lacks is translated, and it is written again, or --output."
         ),
     ] = None
     format: shared.Format = "text"
