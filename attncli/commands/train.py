@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -64,16 +64,76 @@ class TrainCommand(options.RunOptions):
     """
 
     context: typer.Context
-    files: options.Files = ()
+    files: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Argument(
+            help="Source and target, or one TSV; the folder of a run, to continue it; or a TOML "
+            "file such as the config.toml of a run."
+        ),
+    ] = ()
     dev: options.Dev = ()
-    corpus: options.Corpora = ()
-    tagged_corpus: options.TaggedCorpora = ()
-    dev_corpus: options.DevCorpora = ()
-    lexicon: options.LexiconFile = None
-    source: options.SourceLanguage = ""
-    to: options.TargetLanguage = ""
-    output: options.Output = None
-    processes: options.Processes = 1
+    corpus: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            "--corpus",
+            metavar="en-de=FILE[,FILE]",
+            help="Multilingual: a corpus and its languages, one TSV or two files, for both "
+            "directions; en-to-de=FILE for one direction; en-de:3=FILE multiplies its share of an epoch "
+            "by 3. May be repeated.",
+        ),
+    ] = ()
+    tagged_corpus: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            "--tagged-corpus",
+            metavar="en-de=FILE[,FILE]",
+            help="Multilingual: a corpus whose first side is back-translated; its sources begin "
+            "with the token <bt>, and only the direction to the second language is trained.",
+        ),
+    ] = ()
+    dev_corpus: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            "--dev-corpus",
+            metavar="en-de=FILE[,FILE]",
+            help="Multilingual: a corpus for evaluation during training, as for --corpus.",
+        ),
+    ] = ()
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(
+            "--lexicon",
+            metavar="FILE",
+            help="Words and their translations, for words that the pairs hardly have; a line: "
+            "word, tab, translation; perhaps a tab and a direction.",
+        ),
+    ] = None
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="LANGUAGE",
+            help="Multilingual: language of the source file; with --to, short for --corpus.",
+        ),
+    ] = ""
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="LANGUAGE", help="Multilingual: language of the target file."),
+    ] = ""
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")] = None
+    processes: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Train in N processes on this machine; for several machines, start attn by "
+            "torchrun.",
+        ),
+    ] = 1
 
     def run(self) -> None:
         """Train, show progress, and say how the model is used."""

@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 DEV = "--dev"
 ARGUMENTS = "attn.arguments"  # of the context: the arguments as they were given
 
-Files = Annotated[
-    tuple[Path, ...],
-    list[Path] | None,
-    typer.Argument(
-        help="Source and target, or one TSV; the folder of a run, to continue it; or a TOML file "
-        "such as the config.toml of a run."
-    ),
-]
 Dev = Annotated[
     tuple[Path, ...],
     list[Path] | None,
@@ -38,65 +30,6 @@ Dev = Annotated[
         help="Dev source and target, or one TSV; further files or columns are further references. "
         "With --captions, --labels or --transcripts: a file of that kind; without it, a tenth "
         "of 100 or more is held out.",
-    ),
-]
-Corpora = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Option(
-        "--corpus",
-        metavar="en-de=FILE[,FILE]",
-        help="Multilingual: a corpus and its languages, one TSV or two files, for both directions; "
-        "en-to-de=FILE for one direction; en-de:3=FILE multiplies its share of an epoch by 3. May "
-        "be repeated.",
-    ),
-]
-TaggedCorpora = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Option(
-        "--tagged-corpus",
-        metavar="en-de=FILE[,FILE]",
-        help="Multilingual: a corpus whose first side is back-translated; its sources begin with "
-        "the token <bt>, and only the direction to the second language is trained.",
-    ),
-]
-DevCorpora = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Option(
-        "--dev-corpus",
-        metavar="en-de=FILE[,FILE]",
-        help="Multilingual: a corpus for evaluation during training, as for --corpus.",
-    ),
-]
-LexiconFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--lexicon",
-        metavar="FILE",
-        help="Words and their translations, for words that the pairs hardly have; a line: word, "
-        "tab, translation; perhaps a tab and a direction.",
-    ),
-]
-SourceLanguage = Annotated[
-    str,
-    typer.Option(
-        "--from",
-        metavar="LANGUAGE",
-        help="Multilingual: language of the source file; with --to, short for --corpus.",
-    ),
-]
-TargetLanguage = Annotated[
-    str, typer.Option("--to", metavar="LANGUAGE", help="Multilingual: language of the target file.")
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")]
-Processes = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Train in N processes on this machine; for several machines, start attn by torchrun.",
     ),
 ]
 
