@@ -80,8 +80,8 @@ class TrainCommand(options.RunOptions):
             "--corpus",
             metavar="en-de=FILE[,FILE]",
             help="Multilingual: a corpus and its languages, one TSV or two files, for both "
-            "directions; en-to-de=FILE for one direction; en-de:3=FILE multiplies its share of an epoch "
-            "by 3. May be repeated.",
+            "directions; en-to-de=FILE for one direction; en-de:3=FILE multiplies its share of an "
+            "epoch by 3. May be repeated.",
         ),
     ] = ()
     tagged_corpus: Annotated[
