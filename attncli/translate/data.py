@@ -49,7 +49,7 @@ from models.text.lexicon import OPEN, Lexicon
 from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
 
-Read = Callable[[], Iterable[tuple[str, str]]]
+ReadPairs = Callable[[], Iterable[tuple[str, str]]]
 PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 
 
@@ -149,11 +149,11 @@ def run_tables(
     own, one for each direction, of corpora with languages.
     """
 
-    def marked(one: CorpusConfig, out: Collection[str], *way: Any, alone: bool) -> Read:
+    def marked(one: CorpusConfig, out: Collection[str], *way: Any, alone: bool) -> ReadPairs:
         words, seed = Lexicon(lexicon), source.train.seed
         return lambda: marked_pairs(pairs_of(one.files), words, out, seed, *way, alone=alone)
 
-    found: list[tuple[CorpusConfig, Read]] = [
+    found: list[tuple[CorpusConfig, ReadPairs]] = [
         (one, partial(pairs_of, one.files)) for one in (*own, *replayed)
     ]
     if lexicon and not own[0].languages:
@@ -173,7 +173,7 @@ def run_tables(
 
 
 def table_of(
-    source: TextTraining, number: int, one: CorpusConfig, read: Read, held: Collection[str]
+    source: TextTraining, number: int, one: CorpusConfig, read: ReadPairs, held: Collection[str]
 ) -> PairTable:
     """Return a corpus as a table without what is held out; one without languages as the files are.
 
