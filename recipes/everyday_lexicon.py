@@ -8,7 +8,8 @@ of `everyday.py prepare`. `pip install num2words babel simplemma`.
 
 The program writes WORK/lexicon.bin, and for each direction WORK/SOURCE-TARGET.marked.tsv. An entry
 comes from Ding, from the word lists of DIR, from FreeDict, or from `closed`: hours, days, months,
-units and abbreviations. Forms that only simplemma traces back to an entry have its candidates.
+and `entries.tsv`: abbreviations, units, hardly and the like. Forms that only simplemma traces back
+to an entry have its candidates. A name that translations copy has none.
 
 A form is one word, those of `closed` aside. Words that Model 1 aligns with a form are candidates,
 too; the FUNCTION commonest words are none. Candidates are ranked by the probability that the form
@@ -86,7 +87,7 @@ def main() -> None:
     for language in CODES.values():
         odds |= aligned(options.work, language, table, counts)
     lemmas = with_forms(table)
-    lines = [*ranked(table, counts, odds, lemmas, add_numbers(table))]
+    lines = [*ranked(table, counts, odds, lemmas, add_numbers(table), named(options.work, table))]
     read = ((way, one._replace(candidates=one.candidates[:READ])) for way, one in lines)
     packed = pack(read, RARE, EXCEPTIONS)
     (options.work / "lexicon.bin").write_bytes(packed)
@@ -312,11 +313,12 @@ def ranked(
     odds: dict[str, Odds],
     lemmas: dict[str, dict[str, str]],
     numbers: set[tuple[str, str]],
+    names: set[tuple[str, str]],
 ) -> Iterator[tuple[str, LexiconEntry]]:
     """Yield the entries with their best candidates, and common forms without any.
 
     Left out are forms that no corpus has and whose candidates none has, too. numbers: directions
-    and forms whose candidate may be a common word.
+    and forms whose candidate may be a common word. names: those that have no candidate.
     """
     closed = {(direction, form): given for direction, form, given in closed_classes()}
     seen = {language: Counter(map(str.lower, known)) for language, known in counts.items()}
@@ -328,7 +330,7 @@ def ranked(
             lemma = lemmas[source].get(form, form)
             count = max(counts[source][form], of_lemmas[source][lemma] // 2)
             rarity = count.bit_length()
-            if (direction, form) in closed or " " in form:
+            if (direction, form) in closed or " " in form or (direction, form) in names:
                 continue
             if rarity >= MOST_RARITY:
                 # without an entry of its own, "eins" would be read as the noun "Eins"
@@ -351,8 +353,29 @@ def ranked(
             rarity = count.bit_length()
             if rarity >= (MOST_RARITY if form in forms else COMMON):
                 yield direction, LexiconEntry(form, rarity, ())
+    for direction, form in sorted(names - {*closed}):
+        if 0 < counts[direction[:2]][form].bit_length() < MOST_RARITY:
+            yield direction, LexiconEntry(form, counts[direction[:2]][form].bit_length(), ())
     for (direction, form), texts in closed.items():
         yield direction, LexiconEntry(form, 0, texts)
+
+
+def named(work: Path, table: Table) -> set[tuple[str, str]]:
+    """Return the directions and capitalised forms that most translations copy: "Mr. Miller".
+
+    They are forms of entries, or are with a small letter.
+    """
+    found = set()
+    for direction, forms in table.items():
+        seen, copied = Counter[str](), Counter[str]()
+        for source, target in texts_of(work, direction, KNOWN):
+            words, others = WORD.findall(source), {*WORD.findall(target)}
+            names = {one for one in words[1:] if one[0].isupper() and not one.isupper()}
+            seen.update(names)
+            copied.update(names & others)
+        known = {one for one in seen if one in forms or one.lower() in forms}
+        found |= {(direction, one) for one in known if copied[one] * 2 > seen[one]}
+    return found
 
 
 def lemma_counts(counts: Counter[str], lemmas: dict[str, str]) -> Counter[str]:
@@ -376,7 +399,7 @@ def words_of(text: str) -> list[str]:
 
 def closed_classes() -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield direction, form and candidates of abbreviations, hours, shortened days and months."""
-    for direction, form, candidate in rows(Path(__file__).with_name("abbreviations.tsv")):
+    for direction, form, candidate in rows(Path(__file__).with_name("entries.tsv")):
         yield direction, form, (candidate,)
         yield direction, f"{form}.", (candidate,)  # also before a capital: "3 Mio. Euro"
     for hour in range(1, 13):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
@@ -16,7 +16,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from attncli.task.runner import JsonObject
-from models.core.config import ReadMode
 from models.text.languages import Term
 from models.text.normalise import is_unicode
 
@@ -149,12 +148,12 @@ class Parameters(NamedTuple):
             raise invalid(f"{name} has {len(found):,} entries: at most {MAX_TERMS:,}")
         return tuple(found.values())
 
-    def read_mode(self) -> str:
-        """Return how hard attention is read; "": as saved with the model."""
-        mode, known = self.text("read_mode", ""), get_args(ReadMode)
-        if mode and mode not in known:
-            raise invalid(f"read_mode must be {', '.join(known[:-1])} or {known[-1]}")
-        return mode
+    def choice(self, name: str, known: Sequence[str]) -> str:
+        """Return one of some texts; "" for a field without a value."""
+        value = self.text(name, "")
+        if value and value not in known:
+            raise invalid(f"{name} must be {', '.join(known[:-1])} or {known[-1]}")
+        return value
 
     def flag(self, name: str, default: bool = False) -> bool:
         """Return True or False."""

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.platform_collector import PlatformCollector
@@ -33,6 +33,7 @@ from attncli.serve.requests import (
     read_parameters,
     while_connected,
 )
+from models.core.config import FormOfAddress, ReadMode
 from models.core.limits import GIVE_TURN, free_memory
 from models.text.languages import Term
 
@@ -214,12 +215,13 @@ class Call(NamedTuple):
 
     def job(self, task: str, **options: Any) -> Job:
         """Return the job of a request that can choose the read mode of hard attention."""
-        return Job.of(task, attention=HardAttention(self.given.read_mode()), **options)
+        read = self.given.choice("read_mode", get_args(ReadMode))
+        return Job.of(task, attention=HardAttention(read), **options)
 
     @property
     def address(self) -> str:
         """The setting of the form of address that a client gives."""
-        return f"text.address={self.given.text('address', '')}"
+        return f"text.address={self.given.choice('address', get_args(FormOfAddress))}"
 
     @property
     def is_list(self) -> bool:

@@ -19,6 +19,7 @@ from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.task.runner import Models
 from models.core.annexes import find_part
+from models.core.config import FormOfAddress
 from models.core.errors import ConfigurationError, DamagedError
 from models.core.settings import Values, from_dict, option
 from models.core.use_config import AlignConfig, SearchConfig
@@ -84,7 +85,7 @@ class LineSettings:
         "",
         "form of address in the outputs: formal or informal (empty: as the model chooses for each "
         "sentence); of models that learned it, as everyday",
-        choices=("", "formal", "informal"),
+        choices=("", *get_args(FormOfAddress)),
     )
 
 
@@ -140,7 +141,7 @@ class TranslateOptions(Options):
     ] = ()  # further entries: form, translation, perhaps direction
     memory: shared.MemoryPairs = ()  # that come back as given; see memory.py
     address: Annotated[
-        Literal["formal", "informal"] | None,
+        FormOfAddress | None,
         typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
     ] = None
     back: Annotated[

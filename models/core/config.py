@@ -31,6 +31,7 @@ HOP = 10  # ms from one frame of sound to the next
 NO_COPY = "none"
 
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
+FormOfAddress = Literal["formal", "informal"]
 # families of 2.0: their present names
 RENAMED = {name.replace("-", "_"): name for name in ("listen-attend-spell", "speech-transformer")}
 REMOVED = {"encoder_attention": "none", "input_feeding": "true"}  # settings of 2.0: their defaults

@@ -48,6 +48,9 @@ JOINT = 2  # letters between two parts, at most
 STEM, ENDING = 4, 3  # letters that forms of a word share at least, and of the longest ending
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 SHORTENED = re.compile(r"\.(?= ?[\da-zß-öø-ÿ])")  # behind a form
+TITLE = re.compile(r"[A-Z][a-z]{1,3}")  # in front of a name, with a full stop: Mr., Prof.
+SENTENCE_ENDS = ".,;:!?…"
+SHORT = 4  # letters of a word that a heading With Capitals may have with a small one
 ENDS = re.compile(r"[^\w\s,;'’-]")  # between a word and one that may begin a sentence
 MAGIC = (
     # then a line: binary digits of the count from which on a form is common, with exceptions for
@@ -279,17 +282,22 @@ class Lexicon:
 
 
 def _is_name(text: str, words: list[re.Match[str]], number: int) -> bool:
-    """Return True for a capitalised word inside a sentence half of whose words are small.
+    """Return True for a capitalised word inside a sentence, or behind a title such as Mr.
 
-    "Fisher" is no rare "fisher" there, unless an entry has the capital, too, as a German noun.
+    "Fisher" is no rare "fisher" there, unless an entry has the capital, too, as a German noun. In a
+    heading With Capitals, all words but short ones have one, and no sign ends it.
     """
     word = words[number][0]
     if not number or not word[0].isupper() or word.isupper():
         return False
-    if ENDS.search(text, words[number - 1].end(), words[number].start()):
+    between = text[words[number - 1].end() : words[number].start()]
+    if between == ". " and TITLE.fullmatch(words[number - 1][0]):
+        return True
+    if ENDS.search(between):
         return False
-    small = sum(one[0][0].islower() for one in words)
-    return small * 2 >= len(words)
+    small = [one[0] for one in words if one[0][0].islower()]
+    is_sentence = text.rstrip()[-1] in SENTENCE_ENDS or any(len(one) > SHORT for one in small)
+    return is_sentence or len(small) * 2 >= len(words)
 
 
 def stem(word: str) -> str:

@@ -60,6 +60,24 @@ def test_a_name_inside_a_sentence_is_no_small_word(text: str, read: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("Dear Mr. Fisher,", False),
+        ("Call Prof. Fisher", False),
+        ("Send the letter to Helen Fisher, Oak Street, Boston", False),
+        ("Kind regards, Tom Fisher", False),
+        ("Please ask Jane Fisher.", False),
+        ("The Fisher of the Sea", True),  # a heading With Capitals
+        ("It is here. Fisher wanted.", True),
+    ],
+)
+def test_a_name_behind_a_title_or_in_a_sentence_is_no_small_word(text: str, is_read: bool) -> None:
+    lexicon = Lexicon(added=[row("fisher", "Fischer", rarity=3, direction="en-de")])
+    lexicon.most = 7
+    assert ("Fischer" in lexicon.read(text, "en-de")) == is_read
+
+
+@pytest.mark.parametrize(
     ("text", "read"),
     [
         ("Closed on Dec. 24 and Dec. 25.", "Closed on< December> 24 and< December> 25."),
