@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from attncli.caption.outputs import CaptionStatistics, Sidecars, frame, open_attention
+from attncli.caption._outputs import CaptionStatistics, Sidecars, frame, open_attention
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data import named_files as named
 from attncli.data.streams import check_output, open_input

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from attncli.caption.attention import attention_scores
+from attncli.caption._attention import attention_scores
 from attncli.caption.runner import OF_TEXTS, CaptionedImage, CaptionOptions
 from attncli.data.captions import parts_of, read_captions
 from attncli.data.lines import open_text

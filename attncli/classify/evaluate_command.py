@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from attncli.classify._table import read_labelled
 from attncli.classify.runner import ClassifyOptions
-from attncli.classify.table import read_labelled
 from attncli.faithful.result import Line
 from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
 from attncli.render.plots import confusion_matrices

@@ -212,10 +212,9 @@ def _show_estimate(found: Estimate, train: TrainConfig) -> None:
     print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded), {found.dev:,} for dev")
     unit = "batch" if found.batches == 1 else "batches"
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
-    every = train.evaluate_every or found.batches
     print(
         f"recipe            {train.batch_tokens:,} tokens a batch, {train.schedule} rate after "
-        f"{train.warmup:,} updates of warm-up, an evaluation every {every:,}"
+        f"{train.warmup:,} updates of warm-up, an evaluation every {found.interval(train):,}"
     )
     print(f"time              {found.time_needed(train)}")
     for warning in found.warnings:

@@ -12,7 +12,7 @@ import typer
 from attncli.data.lines import input_chunks
 from attncli.data.named_files import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
-from attncli.explain.options import ExplainedOptions
+from attncli.explain._options import ExplainedOptions
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
 from models.core.errors import ModelError, unknown_name

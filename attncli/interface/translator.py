@@ -14,7 +14,7 @@ from attncli.data.memory import read_memory
 from attncli.data.tables import read_glossary
 from attncli.faithful.checks import Check
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.interface.results import RankedOutputs, as_list, check_search, framed
+from attncli.interface._results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment import html
 from attncli.render.alignment_writers import heat_maps
 from attncli.task.panels import AlignedPair

@@ -298,7 +298,7 @@ def with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command with the option --quiet and completion, which every command has."""
     parameters = inspect.signature(function, eval_str=True).parameters.values()
     if COMPLETING in os.environ:
-        from attncli.shell.completion import add_completion  # reads the settings classes
+        from attncli.shell._completion import add_completion  # reads the settings classes
 
         add_completion(parameters)
 

@@ -15,7 +15,7 @@ from attncli.options.line_streams import Output, check_shown, write_files
 from attncli.options.shared import OneModel, Prefix, Show, look_option
 from attncli.task.equal_outputs import EqualOutputs
 from attncli.terminal import console
-from attncli.transcribe.options import TranscribeOptions
+from attncli.transcribe._options import TranscribeOptions
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:

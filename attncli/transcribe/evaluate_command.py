@@ -13,7 +13,7 @@ from attncli.data.recordings import read_transcripts
 from attncli.jobs.evaluate_command import Evaluation, command, files_of
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
-from attncli.transcribe.options import TranscribeOptions
+from attncli.transcribe._options import TranscribeOptions
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
 from attncli.terminal import console
-from attncli.translate import scores
+from attncli.translate import _scores as scores
 from attncli.translate.doubts import check_judges
 from attncli.translate.doubts import review as reviewed
 from attncli.translate.engine import TranslateOptions

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from lxml import etree
 
-from attncli.documents.completion import completed
+from attncli.documents._completion import completed
 from attncli.shell.app import run
 from attncli.translate.runner import TranslateRunner
 from models.core.errors import InputError
