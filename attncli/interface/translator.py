@@ -304,7 +304,7 @@ def pairs_of(
 def _without_torch(folder: Path, model: TextModel) -> TextTranslator | None:
     """Return the model of a folder searched by CTranslate2; None if it cannot be."""
     options = TranslateOptions.read(device=model.device.type)
-    fast = engines.without_torch(folder, options, read_settings(folder))
+    fast = engines.fast_engine(folder, options, read_settings(folder))
     if fast is not None:
         fast.torch = lambda: model
     return fast

@@ -56,7 +56,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
     task = shipped = "translate"
     doing, unit, into, options_of = "translating", "sentence", "translation", TranslateOptions
     documents, item = "attn translate -i", staticmethod(text_line)
-    load = staticmethod(engines.open_text_models)
+    load = staticmethod(engines.load)
 
     def __init__(
         self,
