@@ -19,6 +19,7 @@ import torch
 
 from attncli.data.examples import Examples, epoch_plan
 from attncli.terminal.messages import counted
+from attncli.training._stepper import Stepper
 from attncli.training.dev import improves, value_of
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
@@ -30,10 +31,9 @@ from attncli.training.interfaces import (
     Stepped,
     UpdateBatch,
 )
+from attncli.training.settings._schedule import time_share, warm_up
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import time_share, warm_up
 from attncli.training.state import Counters, State, read_counters
-from attncli.training.stepper import Stepper
 from attncli.training.world import ALONE, World
 from models.networks.image_encoder import pretrained_encoder
 

@@ -20,7 +20,8 @@ from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
 from attncli.interface.bulk import BatchMapper
-from attncli.jobs import bulk_run, bulk_work
+from attncli.jobs import _bulk_work as bulk_work
+from attncli.jobs import bulk_run
 from attncli.jobs.bulk_job import BulkJob, chunk_results, read_job
 from attncli.jobs.bulk_run import part_name, read_part, write_part
 from attncli.jobs.bulk_shards import BulkSource, Shard, ShardResult, shards_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.classify.table import read_labelled
+from attncli.classify._table import read_labelled
 from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.captions import read_captions
 from attncli.data.corpus import read_pairs

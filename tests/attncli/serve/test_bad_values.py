@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from attncli.serve.app import PAGE
+from attncli.serve._app import PAGE
 
 httpx = pytest.importorskip("httpx")
 
