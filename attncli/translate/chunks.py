@@ -40,15 +40,10 @@ def translate_lines(
     reading = options.plan
     for chunk in chunks:
         sources = languages(chunk) if languages else [""] * len(chunk)
-        if not options.verbatim:
-            sources = [
-                source
-                or ("" if line.prefix or line.looks else translator.untrained_source(line.text))
-                for line, source in zip(chunk, sources, strict=True)
-            ]
         plans = [
-            steered(Plan.of(line, translator, reading, language=source, tags=bool(aligner)))
+            steered(Plan.of(line, translator, reading, language=start, tags=bool(aligner)))
             for line, source in zip(chunk, sources, strict=True)
+            for start in [source or _recognised(line, translator, options)]
         ]
         results = _results(plans, translator, options, on_batch)
         again = {
@@ -63,6 +58,12 @@ def translate_lines(
         if aligner:
             results = with_tags(results, plans, aligner)
         yield [begun(plan, plan.restored(one)) for plan, one in zip(plans, results, strict=True)]
+
+
+def _recognised(line: Line, translator: TextTranslator, options: TranslateOptions) -> str:
+    """Return the language of a line that is not steered, if it surely has no trained direction."""
+    is_plain = not (options.verbatim or line.prefix or line.looks)
+    return translator.untrained_source(line.text) if is_plain else ""
 
 
 def _results(
