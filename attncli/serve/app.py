@@ -6,7 +6,6 @@ import asyncio
 import time
 import traceback
 from contextlib import suppress
-from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,12 +18,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attncli.serve import information, labels, media, translate
+from attncli.serve.fields import PAGE
 from attncli.serve.requests import SECONDS, RequestError, error_answer
 from attncli.serve.service import Service
 from attncli.terminal import console
 from models.core.annexes import entries, find_part
 
-PAGE = files("attncli.serve").joinpath("page")
 POLICY = (  # a browser loads nothing from elsewhere, even if a text of the page were wrong
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "media-src 'self' blob:; "

@@ -18,7 +18,8 @@ from PIL import Image
 from attncli import load
 from attncli.serve import information
 from attncli.serve import service as service_module
-from attncli.serve.app import ENDPOINTS, PAGE
+from attncli.serve.app import ENDPOINTS
+from attncli.serve.fields import PAGE
 from models.core.errors import NotFoundError
 from tests.attncli.command_line import Attn
 from tests.attncli.serve.conftest import Start

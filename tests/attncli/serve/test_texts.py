@@ -6,7 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 
-from attncli.serve.app import PAGE
+from attncli.serve.fields import PAGE
 
 QUOTED = r'"((?:[^"\\]|\\.)*)"'
 CALLED = re.compile(
