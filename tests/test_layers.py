@@ -102,6 +102,25 @@ def test_helpers_of_tests_have_files_of_their_own() -> None:
         assert not found, f"{path} imports {found}"
 
 
+def test_private_files_are_used_by_their_own_room_alone() -> None:
+    """A file that begins with an underscore is private to its folder; the others are its doors."""
+    for module in FILES:
+        nodes = [*ast.walk(tree(module))]
+        texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
+        tables = (text.partition(":")[0] for text in texts if isinstance(text, str))
+        for name in FILES.keys() & {*imported(iter(nodes)), *tables}:
+            own = module.split(".")[:2] == name.split(".")[:2]
+            assert (
+                own
+                or not FILES[name].name.startswith("_")
+                or FILES[name].stem
+                in (
+                    "__init__",
+                    "__main__",
+                )
+            ), f"{module} uses {name}, which is private to its folder"
+
+
 def test_every_room_is_there() -> None:
     used = {room(module) for module in FILES if module not in NAMELESS}
     assert used == set(RANKS)
@@ -110,7 +129,7 @@ def test_every_room_is_there() -> None:
 LOUD = {"attncli", "typer", "click", "rich", "tqdm", "logging", "pickle"}  # not in the library
 SPEECH = {"print", "exit", "quit", "input"}
 SPEECH |= {"sys.exit", "sys.stdout", "sys.stderr", "torch.load"}
-PUBLISHED = "models.importers.weights"  # reads published weights, without running code in them
+PUBLISHED = "models.importers._weights"  # reads published weights, without running code in them
 
 
 def test_the_library_neither_talks_nor_exits() -> None:

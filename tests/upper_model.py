@@ -94,7 +94,7 @@ class Upper(TextTranslator):
 
 
 def opened(path: Path, options: Options) -> Upper:
-    """Stand in for `open_text_model`."""
+    """Stand in for `TranslateRunner.load`."""
     model = Upper()
     model.search = merged(model.search, options.of("search"))
     return model
@@ -102,7 +102,7 @@ def opened(path: Path, options: Options) -> Upper:
 
 if __name__ == "__main__":
     from attncli.shell.app import main
-    from attncli.translate import engine as engines
+    from attncli.translate.runner import TranslateRunner
 
-    engines.open_text_model = opened  # type: ignore[assignment]
+    TranslateRunner.load = opened  # type: ignore[assignment]
     main()

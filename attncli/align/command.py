@@ -44,25 +44,6 @@ Models = Annotated[
         "of the models are drawn side by side.",
     ),
 ]
-ReverseModel = Annotated[
-    Path | None,
-    typer.Option(help="A model from target to source; the links of both are symmetrised."),
-]
-FormatOption = Annotated[
-    str,
-    FormatName | None,
-    typer.Option(
-        "--format", help="Output format. Default: by the file name of -o, otherwise pharaoh."
-    ),
-]
-Hypotheses = Annotated[
-    tuple[Path, ...],
-    list[Path] | None,
-    typer.Option(
-        help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, NAACL "
-        "or Marian's. May be repeated."
-    ),
-]
 
 
 def with_external_alignments(
@@ -161,11 +142,27 @@ class AlignCommand(AlignOptions):
     EXAMPLE = "align.units=char"
     files: Files = ()
     model: Models = ()
-    reverse_model: ReverseModel = None
+    reverse_model: Annotated[
+        Path | None,
+        typer.Option(help="A model from target to source; the links of both are symmetrised."),
+    ] = None
     to: To = ""
     source: From = ""
-    hypotheses: Hypotheses = ()
-    format: FormatOption = ""
+    hypotheses: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Option(
+            help="Links of another program, drawn next to the model's or alone: Pharaoh, talp, "
+            "NAACL or Marian's. May be repeated."
+        ),
+    ] = ()
+    format: Annotated[
+        str,
+        FormatName | None,
+        typer.Option(
+            "--format", help="Output format. Default: by the file name of -o, otherwise pharaoh."
+        ),
+    ] = ""
     output_file: Output = None
     show: Show = False
     picture_file: PictureFile = None

@@ -20,16 +20,6 @@ from attncli.scoring.sequences import score_alignments
 from attncli.terminal.messages import counted
 from models.core.types import Link
 
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="Texts of the gold links, which models align: source and target, or one TSV."
-    ),
-]
-GoldFile = Annotated[
-    Path, typer.Option(help="Gold links between words: Pharaoh or NAACL, sure and possible.")
-]
-
 
 class ScoredAlignOptions(AlignOptions):
     """Options of `attn evaluate alignments`."""
@@ -54,8 +44,15 @@ class AlignmentEvaluation(Evaluation):
     task, unit, options_of = "align", "pair", ScoredAlignOptions
     EXAMPLE = "attention.read_decode=expected"
 
-    files: Files = None
-    gold: GoldFile
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Texts of the gold links, which models align: source and target, or one TSV."
+        ),
+    ] = None
+    gold: Annotated[
+        Path, typer.Option(help="Gold links between words: Pharaoh or NAACL, sure and possible.")
+    ]
     gold_index: GoldIndex = None
     to: To = ""
     source: From = ""

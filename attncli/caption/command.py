@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from attncli.caption.outputs import CaptionStatistics, Sidecars, frame, open_attention
+from attncli.caption._outputs import CaptionStatistics, Sidecars, frame, open_attention
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data import named_files as named
 from attncli.data.streams import check_output, open_input
@@ -27,21 +27,6 @@ from attncli.options.shared import (
 from attncli.terminal import console
 from models.core.errors import ConfigurationError
 
-Images = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Argument(
-        metavar="IMAGE",
-        help="Files, TAR files, folders (with -r) or patterns; - reads one image from standard "
-        "input. Default: paths on standard input, one per line.",
-    ),
-]
-Recursive = Annotated[
-    bool, typer.Option("--recursive", "-r", help="Caption the images in folders.")
-]
-Sidecar = Annotated[
-    bool, typer.Option("--sidecar", help="Also write photo.txt beside each photo.jpg.")
-]
 PictureFile = Annotated[
     str | None,
     typer.Option(
@@ -53,11 +38,6 @@ PictureFile = Annotated[
 ]
 Format = Annotated[
     Literal["text", "tsv", "jsonl", "html"], typer.Option(help="How to write the captions.")
-]
-Looks = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    look_option("left,top,right,bottom, such as 50%,0,100%,100%"),
 ]
 
 
@@ -80,16 +60,32 @@ class CaptionCommand(CaptionOptions):
     """
 
     EXAMPLE = "search.max_caption=30"
-    images: Images = ()
+    images: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Argument(
+            metavar="IMAGE",
+            help="Files, TAR files, folders (with -r) or patterns; - reads one image from standard "
+            "input. Default: paths on standard input, one per line.",
+        ),
+    ] = ()
     model: OneModel = None
-    recursive: Recursive = False
+    recursive: Annotated[
+        bool, typer.Option("--recursive", "-r", help="Caption the images in folders.")
+    ] = False
     output_file: line_streams.Output = None
     format: Format = "text"
     with_scores: Scores = False
     nbest: Nbest = None
-    sidecar: Sidecar = False
+    sidecar: Annotated[
+        bool, typer.Option("--sidecar", help="Also write photo.txt beside each photo.jpg.")
+    ] = False
     prefix: Prefix = ""
-    look: Looks = ()
+    look: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        look_option("left,top,right,bottom, such as 50%,0,100%,100%"),
+    ] = ()
     show: Show = False
     picture_file: PictureFile = None
 

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncli.caption.dev import DevCaptions
+from attncli.caption._dev import DevCaptions
+from attncli.caption._self_critical import SelfCritical
 from attncli.caption.features import FeatureStore, ImageFiles, feature_stores
-from attncli.caption.self_critical import SelfCritical
 from attncli.caption.source import ImageTraining
 from attncli.data.alignments import WordLinks, cell_links, read_word_links
 from attncli.data.captions import Captioned, read_captions, styled

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from attncli.caption.attention import attention_scores
+from attncli.caption._attention import attention_scores
 from attncli.caption.runner import OF_TEXTS, CaptionedImage, CaptionOptions
 from attncli.data.captions import parts_of, read_captions
 from attncli.data.lines import open_text
@@ -23,21 +23,6 @@ from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.settings import option, parse_json
 
-Captions = Annotated[
-    Path,
-    typer.Argument(
-        metavar="CAPTIONS",
-        help="References: image, tab, caption; also token files, CSV, and the JSON of Karpathy "
-        "and of COCO.",
-    ),
-]
-Images = Annotated[
-    Path | None, typer.Option(metavar="DIR|TAR", help="The images, which a model needs.")
-]
-Split = Annotated[
-    Literal["train", "dev", "test"] | None,
-    typer.Option(help="Split of the file, if it has several (default: test)."),
-]
 PLAIN, RATIO = "bleu_without_brevity_penalty", "length_ratio"  # facts of a system
 SCALES = (
     "BLEU-1 to BLEU-4 and ROUGE-L are in percent; CIDEr-D is as the COCO tools give it "
@@ -84,9 +69,21 @@ class CaptionEvaluation(Evaluation):
     task, unit, options_of = "caption", "image", ScoredCaptionOptions
     EXAMPLE = "scores.attention=true"
 
-    captions: Captions
-    images: Images = None
-    split: Split = None
+    captions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CAPTIONS",
+            help="References: image, tab, caption; also token files, CSV, and the JSON of Karpathy "
+            "and of COCO.",
+        ),
+    ]
+    images: Annotated[
+        Path | None, typer.Option(metavar="DIR|TAR", help="The images, which a model needs.")
+    ] = None
+    split: Annotated[
+        Literal["train", "dev", "test"] | None,
+        typer.Option(help="Split of the file, if it has several (default: test)."),
+    ] = None
     references: list[list[str]] = field(init=False)  # of each image
 
     def read(self, folders: Sequence[Path]) -> None:

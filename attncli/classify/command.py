@@ -13,21 +13,6 @@ from attncli.data.streams import check_output
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
 
-Text = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Argument(help="Text to classify. Default: the lines of the input."),
-]
-Model = Annotated[
-    Path | None,
-    typer.Option(
-        "--model",
-        "-m",
-        help="Classifier: its name (`attn models` lists them) or the folder of a run or bundle; "
-        "without it, the model shipped for this command.",
-    ),
-]
-
 
 @command
 @dataclass(frozen=True)
@@ -45,8 +30,20 @@ class ClassifyCommand(ClassifyOptions):
     """
 
     EXAMPLE = "picture.lines=1-20"
-    text: Text = ()
-    model: Model = None
+    text: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Argument(help="Text to classify. Default: the lines of the input."),
+    ] = ()
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Classifier: its name (`attn models` lists them) or the folder of a run or "
+            "bundle; without it, the model shipped for this command.",
+        ),
+    ] = None
     input_file: line_streams.Input = None
     output_file: line_streams.Output = None
     format: shared.Format = "text"

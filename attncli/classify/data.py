@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from attncli.classify._table import LabelledText, check_order, read_labelled
 from attncli.classify.source import LabelTraining
-from attncli.classify.table import LabelledText, check_order, read_labelled
 from attncli.data.corpus import SEED
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import score_labels

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from attncli.classify._table import read_labelled
 from attncli.classify.runner import ClassifyOptions
-from attncli.classify.table import read_labelled
 from attncli.faithful.result import Line
 from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
 from attncli.render.plots import confusion_matrices
@@ -20,10 +20,6 @@ from attncli.scoring.sequences import LabelScores, score_labels
 from models.text.normalise import nfc
 from models.text.tokenizer import MAX_LABELS
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
-Plot = Annotated[
-    Path | None, typer.Option(help="Draw the confusion matrix: a .png, .svg or .pdf file.")
-]
 MAX_COLUMNS = 12  # labels of a confusion matrix that is printed whole
 PAIRS = 10  # most frequent confusions that are printed instead
 
@@ -52,8 +48,10 @@ class LabelEvaluation(Evaluation):
     task, unit, options_of = "classify", "text", ScoredLabelOptions
     EXAMPLE = "attention.read_decode=expected"
 
-    file: File
-    plot: Plot = None
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Rows of label, tab, text.")]
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the confusion matrix: a .png, .svg or .pdf file.")
+    ] = None
     gold: list[str] = field(init=False)
     found: dict[str, LabelScores] = field(init=False, default_factory=dict)  # by system
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from attncli.classify.table import LabelledText, read_labelled
+from attncli.classify._table import LabelledText, read_labelled
 from attncli.data.embedded import as_table
 from attncli.data.grammar import split_tenses
 from attncli.training.settings.config import DataConfig

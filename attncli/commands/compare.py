@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -16,8 +17,8 @@ from attncli.commands.train_run import Display, memory_advice, stoppable
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
 from attncli.jobs.variants import variants, with_grid
-from attncli.options.settings import Options
-from attncli.options.shared import Device, GoldIndex, Threads
+from attncli.options.fields import signed
+from attncli.options.shared import GoldIndex
 from attncli.render.comparison import WRITERS, draw_comparison
 from attncli.render.plots import FORMATS, variant_curves
 from attncli.render.rows import columns
@@ -46,69 +47,6 @@ if TYPE_CHECKING:
 
 TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
 CAPTIONS, LABELS, TRANSCRIPTS = "--captions", "--labels", "--transcripts"
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="VARIANT...",
-        help="Variants to compare; give them before the options. Default: the parts of the "
-        "attention that suit the data.",
-    ),
-]
-Train = Annotated[
-    list[Path] | None,
-    typer.Option(
-        TRAIN,
-        metavar="FILE...",
-        help="Translators: source and target, or one TSV. Default: the embedded grammar.",
-    ),
-]
-Dev = Annotated[
-    list[Path] | None,
-    typer.Option(
-        options.DEV,
-        metavar="FILE...",
-        help="Dev set, as in `attn train`; without it, a part is held out.",
-    ),
-]
-Test = Annotated[
-    list[Path] | None,
-    typer.Option(
-        TEST,
-        metavar="FILE...",
-        help="Test set: source and references, or one TSV; with --captions or --labels a file of "
-        "the same kind.",
-    ),
-]
-Gold = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Gold links between the words of the test set (without one: of the dev set), in "
-        "Pharaoh or NAACL format. AER is then measured.",
-    ),
-]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")]
-Seeds = Annotated[
-    int,
-    typer.Option(min=1, max=100, help="Runs of each variant, with seeds from train.seed upwards."),
-]
-Best = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        help="Run further seeds for this many variants only, the best on the dev set (0: all).",
-    ),
-]
-Grid = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE,VALUE",
-        help="Try every value of a setting with every variant. Repeated: all combinations.",
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="List the runs that are still to do, and their time.")
-]
 
 
 def show_remaining(
@@ -143,7 +81,7 @@ def show_remaining(
     console.say(f"all runs: {needed}")
 
 
-def run(
+def train_all(
     runs: list[job.Planned], tests: job.Tests, best: int, output: Path, device: str
 ) -> tuple[list[RunScores], int]:
     """Train the missing runs; return the rows, which are written after each run, and failures."""
@@ -270,36 +208,14 @@ def _refused(message: str, option: str) -> typer.BadParameter:
     return typer.BadParameter(message, param_hint=f"'{option}'")
 
 
-class CompareCommand(options.TrainCommand):
+class SpreadCompare(options.SpreadCommand):
     """A command whose ``--train``, ``--dev`` and ``--test`` take all values that follow."""
 
     spread = (TRAIN, options.DEV, TEST)
 
 
-def compare(
-    names: Names = None,
-    *,
-    grid: Grid = None,
-    train: Train = None,
-    dev: Dev = None,
-    test: Test = None,
-    gold: Gold = None,
-    gold_index: GoldIndex = None,
-    images: options.Images = None,
-    captions: options.Captions = None,
-    labels: options.Labels = None,
-    audio: options.Audio = None,
-    transcripts: options.Transcripts = None,
-    output: Output = Path("runs/compare"),
-    seeds: Seeds = 2,
-    best: Best = 0,
-    preset: options.Preset = None,
-    start_from: options.StartFrom = None,
-    dry_run: DryRun = False,
-    device: Device = "auto",
-    threads: Threads = 0,
-    set: options.Set = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CompareCommand(options.RunOptions):
     """Train and compare variants of a model.
 
     The model is a translator, captioner, classifier or transcriber. All variants are trained on
@@ -319,42 +235,113 @@ def compare(
       attn models compare soft hard --images photos --captions captions.tsv -o runs/reads
       attn models compare mean learned+dot --labels intents.tsv -o runs/poolings
     """
-    of_pairs, inputs = options.split_dev(
-        dev or [],
-        images=images,
-        captions=captions,
-        labels=labels,
-        audio=audio,
-        transcripts=transcripts,
+
+    command_class = SpreadCompare
+    names: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Argument(
+            metavar="VARIANT...",
+            help="Variants to compare; give them before the options. Default: the parts of the "
+            "attention that suit the data.",
+        ),
+    ] = ()
+    grid: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE,VALUE",
+            help="Try every value of a setting with every variant. Repeated: all combinations.",
+        ),
+    ] = ()
+    train: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Option(
+            TRAIN,
+            metavar="FILE...",
+            help="Translators: source and target, or one TSV. Default: the embedded grammar.",
+        ),
+    ] = ()
+    dev: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Option(
+            options.DEV,
+            metavar="FILE...",
+            help="Dev set, as in `attn train`; without it, a part is held out.",
+        ),
+    ] = ()
+    test: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Option(
+            TEST,
+            metavar="FILE...",
+            help="Test set: source and references, or one TSV; with --captions or --labels a file "
+            "of the same kind.",
+        ),
+    ] = ()
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Gold links between the words of the test set (without one: of the dev set), in "
+            "Pharaoh or NAACL format. AER is then measured.",
+        ),
+    ] = None
+    gold_index: GoldIndex = None
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the comparison.")] = (
+        Path("runs/compare")
     )
-    tests = TestFiles(test or (), gold, gold_index)
-    base = base_config(
-        ComparedData(train or (), of_pairs, inputs, tests), preset, set or [], start_from
-    )
-    check_files([*base.data.inputs, *tests.paths])
-    options.check_run_folder(output)
-    usual = () if grid else comparison_of(base.model.family).variants
-    chosen = with_grid(names or usual, grid or [])
-    found = variants(chosen, base, set or [])
-    if len(found) < len(chosen):
-        console.say(f"{counted(len(chosen), 'name')} of {counted(len(found), 'variant')}")
-    if best > len(found):
-        console.say(f"--best {best}: all {counted(len(found), 'variant')} get further seeds")
-    where = loading.open_device(Options(device, threads))
-    # imports torch
-    from attncli.jobs.compare import check_all, plan, prepare
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1, max=100, help="Runs of each variant, with seeds from train.seed upwards."
+        ),
+    ] = 2
+    best: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Run further seeds for this many variants only, the best on the dev set (0: all).",
+        ),
+    ] = 0
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the runs that are still to do, and their time.")
+    ] = False
 
-    check_all(found)
-    with tempfile.TemporaryDirectory() as scratch:  # for data of a dry run that no file has
-        folder = Path(scratch) if dry_run else output
-        data, tested = prepare(base, tests, folder)
-        runs = plan(found, data, seeds, output)
-        if dry_run:
-            return show_remaining(runs, tested, best, output, where)
-    rows, failed = run(runs, tested, best, output, where)
-    write_stdout(WRITERS["txt"](rows))
-    if failed:
-        raise typer.Exit(1)
+    def run(self) -> None:
+        """Train and measure the variants that are left, and write the results."""
+        of_pairs, inputs = self.data_files()
+        tests = TestFiles(self.test, self.gold, self.gold_index)
+        data = ComparedData(self.train, of_pairs, inputs, tests)
+        base = base_config(data, self.preset, self.assigned, self.start_from)
+        check_files([*base.data.inputs, *tests.paths])
+        options.check_run_folder(self.output)
+        usual = () if self.grid else comparison_of(base.model.family).variants
+        chosen = with_grid(self.names or usual, self.grid)
+        found = variants(chosen, base, self.assigned)
+        if len(found) < len(chosen):
+            console.say(f"{counted(len(chosen), 'name')} of {counted(len(found), 'variant')}")
+        if self.best > len(found):
+            variant = counted(len(found), "variant")
+            console.say(f"--best {self.best}: all {variant} get further seeds")
+        where = loading.open_device(self.computed)
+        # imports torch
+        from attncli.jobs.compare import check_all, plan, prepare
+
+        check_all(found)
+        with tempfile.TemporaryDirectory() as scratch:  # for data of a dry run that no file has
+            folder = Path(scratch) if self.dry_run else self.output
+            prepared, tested = prepare(base, tests, folder)
+            runs = plan(found, prepared, self.seeds, self.output)
+            if self.dry_run:
+                return show_remaining(runs, tested, self.best, self.output, where)
+        rows, failed = train_all(runs, tested, self.best, self.output, where)
+        write_stdout(WRITERS["txt"](rows))
+        if failed:
+            raise typer.Exit(1)
 
 
-compare.command_class = CompareCommand  # type: ignore[attr-defined]
+signed(CompareCommand, CompareCommand.__mro__, RunConfig)

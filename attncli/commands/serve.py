@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.options.fields import signed
+from attncli.options.settings import given_values
 from attncli.serve.options import ServeOptions, ServeTables
 from models.core.errors import ModelError, install_command
 from models.core.settings import overridden
@@ -39,8 +40,7 @@ class ServeCommand(ServeOptions):
     def of_command(cls, *, set: Iterable[str] | None, **values: Any) -> ServeCommand:
         """Return the options that a command line describes."""
         service = overridden(ServeTables(), set or []).service
-        given = {name: value for name, value in values.items() if value is not None}
-        return cls(**vars(service), **given)
+        return cls(**vars(service), **given_values(cls, values))
 
     def run(self) -> None:
         """Serve until a signal, or print a key."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,8 +23,7 @@ from attncli.commands.train_run import (
 )
 from attncli.data.streams import check_files
 from attncli.jobs.loading import open_device
-from attncli.options.settings import Options
-from attncli.options.shared import Device, Threads
+from attncli.options.fields import signed
 from attncli.terminal import console
 from attncli.terminal.messages import one_cell
 from attncli.training.command_line import settings
@@ -43,31 +43,8 @@ MAX_MEMORY_PAIRS = 20_000  # of a memory that a run writes
 ENGLISH = "A dog runs."  # an example for models that name their languages
 
 
-def train(
-    context: typer.Context,
-    files: options.Files = None,
-    *,
-    dev: options.Dev = None,
-    corpus: options.Corpora = None,
-    tagged_corpus: options.TaggedCorpora = None,
-    dev_corpus: options.DevCorpora = None,
-    images: options.Images = None,
-    captions: options.Captions = None,
-    labels: options.Labels = None,
-    audio: options.Audio = None,
-    transcripts: options.Transcripts = None,
-    lexicon: options.LexiconFile = None,
-    source: options.SourceLanguage = "",
-    to: options.TargetLanguage = "",
-    output: options.Output = None,
-    preset: options.Preset = None,
-    start_from: options.StartFrom = None,
-    dry_run: options.DryRun = False,
-    processes: options.Processes = 1,
-    device: Device = "auto",
-    threads: Threads = 0,
-    set: options.Set = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TrainCommand(options.RunOptions):
     """Train a model on pairs, images, labels or recordings.
 
     Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
@@ -85,67 +62,148 @@ def train(
       attn train --labels intents.tsv -o runs/intents
       attn train --audio wavs --transcripts train.tsv -o runs/speech
     """
-    world = open_world(processes, Options(device, threads), dry_run=dry_run)
-    dev, inputs = options.split_dev(
-        dev or [],
-        images=images,
-        captions=captions,
-        labels=labels,
-        audio=audio,
-        transcripts=transcripts,
-    )
-    own, files = options.run_folder(files or [])
-    if dev and not files:
-        message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"
-        raise typer.BadParameter(message, param_hint=f"'{options.DEV}'")
-    corpora = [parse_corpus(text) for text in corpus or []]
-    corpora += [parse_corpus(text, tagged=True) for text in tagged_corpus or []]
-    dev_corpora = [parse_corpus(text) for text in dev_corpus or []]
-    if source or to:
-        files, named = options.files_of_direction(files, source, to)
-        dev, named_dev = options.files_of_direction(dev, source, to)
-        corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
-    set = [*(set or []), *([f"data.lexicon={lexicon}"] if lexicon else [])]
-    config = settings(
-        files,
-        dev,
-        preset,
-        set,
-        start=start_from,
-        inputs=inputs,
-        corpora=corpora,
-        dev_corpora=dev_corpora,
-    )
-    check_files(config.data.inputs)
-    options.check_run_folder(output)
-    for assignment in set:
-        check_effect(assignment.partition("=")[0].strip(), config)
-    if processes > world.size and not dry_run:
-        raise typer.Exit(launch(processes, ["train", *context.meta[options.ARGUMENTS]]))
-    where = world.own_device(open_device(Options(device, threads)))
-    if dry_run:
-        from attncli.jobs import train as job  # imports torch
 
-        with Display(config.train) as display, memory_advice(config.train):
-            found = job.dry_run(config, device=where, progress=display.progress)
-        _show_estimate(found, config.train)
-        return
-    kind, languages = training_source(config.model.family), config.tokenizer.languages
-    folder = output or own or default_folder(kind, config.data, languages, config.preset)
-    if not preset and not RunFolder(folder).has_begun:
-        advice = start_advice(config, context.meta[options.ARGUMENTS])
-        console.say(advice) if advice else None
-    event = train_shown(config, folder, where, world)
-    if not isinstance(event, AlreadyFinished):
-        own_memory = _write_memory(config, folder)
-        learned = getattr(config.data, "corpora", ())
-        directions = [pair for one in learned for pair in one.directions]
-        _show_use(kind, directions or [("", name) for name in languages], folder)
-        if own_memory:
-            console.say(f"--memory {shlex.quote(str(own_memory))} keeps your own pairs as they are")
+    context: typer.Context
+    files: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Argument(
+            help="Source and target, or one TSV; the folder of a run, to continue it; or a TOML "
+            "file such as the config.toml of a run."
+        ),
+    ] = ()
+    dev: options.Dev = ()
+    corpus: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            "--corpus",
+            metavar="en-de=FILE[,FILE]",
+            help="Multilingual: a corpus and its languages, one TSV or two files, for both "
+            "directions; en-to-de=FILE for one direction; en-de:3=FILE multiplies its share of an "
+            "epoch by 3. May be repeated.",
+        ),
+    ] = ()
+    tagged_corpus: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            "--tagged-corpus",
+            metavar="en-de=FILE[,FILE]",
+            help="Multilingual: a corpus whose first side is back-translated; its sources begin "
+            "with the token <bt>, and only the direction to the second language is trained.",
+        ),
+    ] = ()
+    dev_corpus: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            "--dev-corpus",
+            metavar="en-de=FILE[,FILE]",
+            help="Multilingual: a corpus for evaluation during training, as for --corpus.",
+        ),
+    ] = ()
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(
+            "--lexicon",
+            metavar="FILE",
+            help="Words and their translations, for words that the pairs hardly have; a line: "
+            "word, tab, translation; perhaps a tab and a direction.",
+        ),
+    ] = None
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="LANGUAGE",
+            help="Multilingual: language of the source file; with --to, short for --corpus.",
+        ),
+    ] = ""
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="LANGUAGE", help="Multilingual: language of the target file."),
+    ] = ""
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")] = None
+    processes: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Train in N processes on this machine; for several machines, start attn by "
+            "torchrun.",
+        ),
+    ] = 1
+
+    def run(self) -> None:
+        """Train, show progress, and say how the model is used."""
+        world = open_world(self.processes, self.computed, dry_run=self.dry_run)
+        own, config = self._config()
+        check_files(config.data.inputs)
+        options.check_run_folder(self.output)
+        for assignment in self._settings:
+            check_effect(assignment.partition("=")[0].strip(), config)
+        arguments = self.context.meta[options.ARGUMENTS]
+        if self.processes > world.size and not self.dry_run:
+            raise typer.Exit(launch(self.processes, ["train", *arguments]))
+        where = world.own_device(open_device(self.computed))
+        if self.dry_run:
+            from attncli.jobs import train as job  # imports torch
+
+            with Display(config.train) as display, memory_advice(config.train):
+                found = job.dry_run(config, device=where, progress=display.progress)
+            return _show_estimate(found, config.train)
+        kind, languages = training_source(config.model.family), config.tokenizer.languages
+        folder = self.output or own or default_folder(kind, config.data, languages, config.preset)
+        if not self.preset and not RunFolder(folder).has_begun:
+            advice = start_advice(config, arguments)
+            console.say(advice) if advice else None
+        event = train_shown(config, folder, where, world)
+        if not isinstance(event, AlreadyFinished):
+            _finish(config, folder, kind)
+
+    @property
+    def _settings(self) -> list[str]:
+        return [*self.assigned, *([f"data.lexicon={self.lexicon}"] if self.lexicon else [])]
+
+    def _config(self) -> tuple[Path | None, RunConfig]:
+        """Return the folder of the run if it is given, and the settings of the run."""
+        dev, inputs = self.data_files()
+        own, files = options.run_folder([*self.files])
+        if dev and not files:
+            message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"
+            raise typer.BadParameter(message, param_hint=f"'{options.DEV}'")
+        corpora = [parse_corpus(text) for text in self.corpus]
+        corpora += [parse_corpus(text, tagged=True) for text in self.tagged_corpus]
+        dev_corpora = [parse_corpus(text) for text in self.dev_corpus]
+        if self.source or self.to:
+            files, named = options.files_of_direction(files, self.source, self.to)
+            dev, named_dev = options.files_of_direction(dev, self.source, self.to)
+            corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
+        return own, settings(
+            files,
+            dev,
+            self.preset,
+            self._settings,
+            start=self.start_from,
+            inputs=inputs,
+            corpora=corpora,
+            dev_corpora=dev_corpora,
+        )
 
 
-train.command_class = options.TrainCommand  # type: ignore[attr-defined]
+signed(TrainCommand, TrainCommand.__mro__, RunConfig)
+
+
+def _finish(config: RunConfig, folder: Path, kind: type[TrainingSource]) -> None:
+    """Write the memory of a finished run, and say how its model is used."""
+    own_memory = _write_memory(config, folder)
+    learned = getattr(config.data, "corpora", ())
+    directions = [pair for one in learned for pair in one.directions]
+    languages = config.tokenizer.languages
+    _show_use(kind, directions or [("", name) for name in languages], folder)
+    if own_memory:
+        console.say(f"--memory {shlex.quote(str(own_memory))} keeps your own pairs as they are")
 
 
 def _show_estimate(found: Estimate, train: TrainConfig) -> None:
@@ -154,10 +212,9 @@ def _show_estimate(found: Estimate, train: TrainConfig) -> None:
     print(f"{found.unit:<18}{found.pairs:,} ({found.left_out:,} excluded), {found.dev:,} for dev")
     unit = "batch" if found.batches == 1 else "batches"
     print(f"an epoch          {found.batches:,} {unit}, {found.target_tokens:,} target tokens")
-    every = train.evaluate_every or found.batches
     print(
         f"recipe            {train.batch_tokens:,} tokens a batch, {train.schedule} rate after "
-        f"{train.warmup:,} updates of warm-up, an evaluation every {every:,}"
+        f"{train.warmup:,} updates of warm-up, an evaluation every {found.interval(train):,}"
     )
     print(f"time              {found.time_needed(train)}")
     for warning in found.warnings:

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attncli.options.help_page import HelpPage
-from attncli.options.settings import SetOption
-from attncli.training.settings.config import RunConfig
+from attncli.options.settings import Options, given_values
+from attncli.options.shared import Device, Threads
 from attncli.training.settings.corpora import CorpusConfig
 from models.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 DEV = "--dev"
 ARGUMENTS = "attn.arguments"  # of the context: the arguments as they were given
 
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="Source and target, or one TSV; the folder of a run, to continue it; or a TOML file "
-        "such as the config.toml of a run."
-    ),
-]
 Dev = Annotated[
+    tuple[Path, ...],
     list[Path] | None,
     typer.Option(
         DEV,
@@ -34,104 +32,9 @@ Dev = Annotated[
         "of 100 or more is held out.",
     ),
 ]
-Corpora = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--corpus",
-        metavar="en-de=FILE[,FILE]",
-        help="Multilingual: a corpus and its languages, one TSV or two files, for both directions; "
-        "en-to-de=FILE for one direction; en-de:3=FILE multiplies its share of an epoch by 3. May "
-        "be repeated.",
-    ),
-]
-TaggedCorpora = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tagged-corpus",
-        metavar="en-de=FILE[,FILE]",
-        help="Multilingual: a corpus whose first side is back-translated; its sources begin with "
-        "the token <bt>, and only the direction to the second language is trained.",
-    ),
-]
-DevCorpora = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dev-corpus",
-        metavar="en-de=FILE[,FILE]",
-        help="Multilingual: a corpus for evaluation during training, as for --corpus.",
-    ),
-]
-LexiconFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--lexicon",
-        metavar="FILE",
-        help="Words and their translations, for words that the pairs hardly have; a line: word, "
-        "tab, translation; perhaps a tab and a direction.",
-    ),
-]
-SourceLanguage = Annotated[
-    str,
-    typer.Option(
-        "--from",
-        metavar="LANGUAGE",
-        help="Multilingual: language of the source file; with --to, short for --corpus.",
-    ),
-]
-TargetLanguage = Annotated[
-    str, typer.Option("--to", metavar="LANGUAGE", help="Multilingual: language of the target file.")
-]
-Images = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR|TAR", help="Captioners: the images, in a folder or an uncompressed TAR file."
-    ),
-]
-Captions = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Captioners: image, tab, caption; or a Flickr8k, Karpathy or COCO file.",
-    ),
-]
-Labels = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Classifiers: rows of label, tab, text.")
-]
-Audio = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR|TAR", help="Speech: recordings, in a folder or TAR file."),
-]
-Transcripts = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Speech: rows of recording, tab, text.")
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset",
-        "-p",
-        help="Preset that gives the defaults of all settings; `attn models` lists them.",
-    ),
-]
-StartFrom = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="MODEL", help="Trained model to start from: its weights, tokenizer and settings."
-    ),
-]
-Set = Annotated[list[str] | None, SetOption(RunConfig, example="train.batch_tokens=2048")]
-Processes = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Train in N processes on this machine; for several machines, start attn by torchrun.",
-    ),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show sizes and time; write nothing.")]
 
 
-class TrainCommand(HelpPage):
+class SpreadCommand(HelpPage):
     """A command whose ``--dev`` takes all values that follow."""
 
     spread: tuple[str, ...] = (DEV,)  # options that take all values that follow
@@ -140,6 +43,82 @@ class TrainCommand(HelpPage):
         """Parse the arguments with one such option before each of its values."""
         ctx.meta[ARGUMENTS] = list(args)
         return super().parse_args(ctx, spread(args, self.spread))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of the commands that train: their data, the initial model, and where they run."""
+
+    EXAMPLE = "train.batch_tokens=2048"
+    command_class = SpreadCommand
+    dev: tuple[Path, ...] = ()
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|TAR",
+            help="Captioners: the images, in a folder or an uncompressed TAR file.",
+        ),
+    ] = None
+    captions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Captioners: image, tab, caption; or a Flickr8k, Karpathy or COCO file.",
+        ),
+    ] = None
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Classifiers: rows of label, tab, text.")
+    ] = None
+    audio: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR|TAR", help="Speech: recordings, in a folder or TAR file."),
+    ] = None
+    transcripts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Speech: rows of recording, tab, text.")
+    ] = None
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            "-p",
+            help="Preset that gives the defaults of all settings; `attn models` lists them.",
+        ),
+    ] = None
+    start_from: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Trained model to start from: its weights, tokenizer and settings.",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show sizes and time; write nothing.")
+    ] = False
+    device: Device = "auto"
+    threads: Threads = 0
+    assigned: tuple[str, ...] = ()  # settings
+
+    @classmethod
+    def of_command(cls, *, set: Sequence[str] | None, **values: Any) -> Self:
+        """Return the command that a command line describes."""
+        return cls(assigned=tuple(set or ()), **given_values(cls, values))
+
+    @property
+    def computed(self) -> Options:
+        """The device and its threads."""
+        return Options(self.device, self.threads)
+
+    def data_files(self) -> tuple[list[Path], dict[str, Path]]:
+        """Return the dev files of sentence pairs, and the files of other kinds by setting."""
+        names = ("images", "captions", "labels", "audio", "transcripts")
+        given = {name: path for name in names if (path := getattr(self, name))}
+        kind = next((one for one in ("captions", "labels", "transcripts") if one in given), "")
+        if not self.dev or not kind:
+            return [*self.dev], given
+        if len(self.dev) > 1:
+            found = f"one file, found {len(self.dev)}"
+            raise typer.BadParameter(found, param_hint=f"'{DEV}'")
+        return [], {**given, f"dev_{kind}": self.dev[0]}
 
 
 def run_folder(files: list[Path]) -> tuple[Path | None, list[Path]]:
@@ -189,18 +168,3 @@ def check_run_folder(path: Path | None) -> None:
     """Raise ModelError if the folder of a run is a file."""
     if path and path.exists() and not path.is_dir():
         raise ModelError(f"{path} is a file", "a new folder, or that of the run")
-
-
-def split_dev(dev: list[Path], **inputs: Path | None) -> tuple[list[Path], dict[str, Path]]:
-    """Return the dev files of sentence pairs, and the inputs with a dev file of another kind.
-
-    inputs: files by their settings in [data]; None: not given.
-    """
-    given = {name: path for name, path in inputs.items() if path}
-    kinds = ("captions", "labels", "transcripts")
-    kind = next((name for name in kinds if name in given), "")
-    if not dev or not kind:
-        return dev, given
-    if len(dev) > 1:
-        raise typer.BadParameter(f"one file, found {len(dev)}", param_hint=f"'{DEV}'")
-    return [], {**given, f"dev_{kind}": dev[0]}

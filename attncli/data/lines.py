@@ -61,12 +61,12 @@ class ClassifiedLine(NamedTuple):
 def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:
     """Yield the lines of a stream in order, in chunks of at least one line.
 
-    Raises InputError for UTF-16 and for binary files.
+    Raises InputError for content that `check_text` refuses.
     """
     number, remarked = 1, False
     for lines in _chunks(stream):
         if number == 1:
-            refuse_binary(lines[0], _name(stream))
+            check_text(lines[0], _name(stream))
         chunk = [decode(line, number + i) for i, line in enumerate(lines)]
         bad = [n for n, line in enumerate(chunk) if line.fault.startswith(NOT_UTF_8)]
         # judged together, because one line has too few letters
@@ -125,13 +125,23 @@ def _name(stream: BinaryIO) -> str:
     return name if isinstance(name, str) and name[:1] not in ("", "<") else "the input"
 
 
-def refuse_binary(head: bytes, name: str) -> None:
-    """Raise InputError for UTF-16, and for files of other programs: their lines would be noise."""
+def check_text(head: bytes, name: Path | str) -> None:
+    """Raise InputError for content that has no lines to read.
+
+    These are UTF-16, files of other programs, and lines that end at carriage returns alone. All
+    readers of lines call it. head: the first line, or the whole content.
+    """
     if head.startswith(BINARY):
         raise InputError(f"{name} is not text", "text, or a document with the end of its name")
     if head.startswith(UTF_16_MARKS):
         hint = "convert it: iconv -f UTF-16 -t UTF-8"
         raise InputError(f"{name} in UTF-16", "UTF-8", hint)
+    if b"\n" not in head and b"\r" in head.rstrip(b"\r"):
+        raise InputError(
+            f"{name} has line ends of carriage returns alone",
+            "lines that end with a line feed",
+            "convert it: tr '\\r' '\\n'",
+        )
 
 
 def is_mail(lines: Iterable[str]) -> bool:
@@ -206,22 +216,16 @@ def _lines(paths: Iterable[Path], form: Callable[[str], str]) -> Generator[str]:
     for path in paths:
         with open_input(path) as stream:
             for number, content in enumerate(byte_lines(decompressed(stream, path)), 1):
+                if number == 1:
+                    check_text(content, path)
                 line = decode(content, number)
                 if line.fault:
-                    encoding = "UTF-16" if content.startswith(UTF_16_MARKS) else "LATIN1"
                     raise InputError(
                         f"{path}, line {number} is {line.fault}",
                         f"UTF-8 in lines of at most {LINE_BYTES >> 20} MiB",
-                        f"convert the file, as with `iconv -f {encoding} -t UTF-8`",
+                        "convert the file, as with `iconv -f LATIN1 -t UTF-8`",
                     )
-                text = line.text.rstrip("\r")
-                if number == 1 and "\r" in text and not content.endswith(b"\n"):
-                    raise InputError(
-                        f"{path} has line ends of carriage returns alone",
-                        "lines that end with a line feed",
-                        "convert the file, as with `tr '\\r' '\\n' < FILE > NEW`",
-                    )
-                yield form(text)
+                yield form(line.text.rstrip("\r"))
 
 
 def byte_lines(blocks: Iterable[Received]) -> Iterator[Received]:

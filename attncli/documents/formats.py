@@ -24,28 +24,29 @@ class FormatRow(NamedTuple):
     sign: str = ""  # regular expression of what every such file has; empty: not tested
 
 
+SCRIPT = r"(?m)^(?:Dialogue:|\[Script Info\])"
 FORMATS = {
-    "srt": FormatRow("subtitles:read_srt", (".srt",), "-->"),
-    "vtt": FormatRow("subtitles:read_vtt", (".vtt",), "^WEBVTT"),
-    "ass": FormatRow("subtitles:read_ass", (".ass", ".ssa"), r"(?m)^(?:Dialogue:|\[Script Info\])"),
-    "markdown": FormatRow("markdown:read", (".md", ".markdown", ".mdx")),
-    "html": FormatRow("html_page:read", (".html", ".htm", ".xhtml")),
-    "csv": FormatRow("values:read_table", (".csv", ".tsv")),
-    "json": FormatRow("values:read_json", (".json",)),
-    "jsonl": FormatRow("values:read_json_lines", (".jsonl", ".ndjson")),
-    "arb": FormatRow("values:read_arb", (".arb",)),
-    "po": FormatRow("messages:read_po", (".po", ".pot"), r"(?m)^[ \t]*msgid\b"),
-    "yaml": FormatRow("values:read_yaml", (".yaml", ".yml")),
-    "properties": FormatRow("messages:read_properties", (".properties",)),
-    "strings": FormatRow("messages:read_strings", (".strings",), r"=\s*\""),
-    "xml": FormatRow("xml_texts:read", (".xml", ".xlf", ".xliff", ".ttml", ".dfxp")),
+    "srt": FormatRow("_subtitles:read_srt", (".srt",), "-->"),
+    "vtt": FormatRow("_subtitles:read_vtt", (".vtt",), "^WEBVTT"),
+    "ass": FormatRow("_subtitles:read_ass", (".ass", ".ssa"), SCRIPT),
+    "markdown": FormatRow("_markdown:read", (".md", ".markdown", ".mdx")),
+    "html": FormatRow("_html_page:read", (".html", ".htm", ".xhtml")),
+    "csv": FormatRow("_values:read_table", (".csv", ".tsv")),
+    "json": FormatRow("_values:read_json", (".json",)),
+    "jsonl": FormatRow("_values:read_json_lines", (".jsonl", ".ndjson")),
+    "arb": FormatRow("_values:read_arb", (".arb",)),
+    "po": FormatRow("_messages:read_po", (".po", ".pot"), r"(?m)^[ \t]*msgid\b"),
+    "yaml": FormatRow("_values:read_yaml", (".yaml", ".yml")),
+    "properties": FormatRow("_messages:read_properties", (".properties",)),
+    "strings": FormatRow("_messages:read_strings", (".strings",), r"=\s*\""),
+    "xml": FormatRow("_xml_texts:read", (".xml", ".xlf", ".xliff", ".ttml", ".dfxp")),
 }
 PACKED = {  # archives of several files; `read` takes bytes. `sign`: of the name of one of them
-    "docx": FormatRow("office:read_word", (".docx", ".docm"), "word/document.xml"),
-    "pptx": FormatRow("office:read_slides", (".pptx", ".pptm"), "ppt/presentation.xml"),
-    "xlsx": FormatRow("office:read_sheets", (".xlsx", ".xlsm"), "xl/workbook.xml"),
-    "odt": FormatRow("packed:read_open_document", (".odt", ".odp", ".ods"), "vnd.oasis"),
-    "epub": FormatRow("packed:read_book", (".epub",), "epub+zip"),
+    "docx": FormatRow("_office:read_word", (".docx", ".docm"), "word/document.xml"),
+    "pptx": FormatRow("_office:read_slides", (".pptx", ".pptm"), "ppt/presentation.xml"),
+    "xlsx": FormatRow("_office:read_sheets", (".xlsx", ".xlsm"), "xl/workbook.xml"),
+    "odt": FormatRow("_packed:read_open_document", (".odt", ".odp", ".ods"), "vnd.oasis"),
+    "epub": FormatRow("_packed:read_book", (".epub",), "epub+zip"),
 }
 TEXT_SUFFIXES = tuple(suffix for row in FORMATS.values() for suffix in row.suffixes)
 NAMES = (*FORMATS, *PACKED)

@@ -17,8 +17,9 @@ from typing import BinaryIO, NamedTuple
 
 import typer
 
-from attncli.data.lines import CHUNK_LINES, refuse_binary
+from attncli.data.lines import CHUNK_LINES, check_text
 from attncli.data.streams import CONVERT, TEXT, WESTERN, Write, read_whole, western
+from attncli.documents._inline import read_lines
 from attncli.documents.document import (
     TRANSLATED,
     Document,
@@ -38,7 +39,6 @@ from attncli.documents.formats import (
     hint,
     named_delimiter,
 )
-from attncli.documents.inline import read_lines
 from attncli.faithful.checks import lacks_parts
 from attncli.faithful.protect import has_dollar_names
 from attncli.faithful.result import Line, TranslatedLine, text_line
@@ -150,7 +150,7 @@ def read_input(
     existing = into.read_bytes() if into and into.exists() else b""
     if not into or not existing.strip():
         return document
-    from attncli.documents.completion import completed
+    from attncli.documents._completion import completed
 
     with naming(into):
         old = opened(existing, choice.format, choice.options)
@@ -238,7 +238,7 @@ def opened(content: bytes, format: str, options: DocumentOptions) -> Document:
     if format in PACKED:
         return read_document(content, format, options)
     if format == TEXT:
-        refuse_binary(content, "a text")
+        check_text(content, "a text")
     text, encoding = decoded(content, format)
     read = read_lines(text) if format == TEXT else read_document(text, format, options)
     if any(one.kind == TRANSLATED for one in read.kept):

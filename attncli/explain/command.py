@@ -12,7 +12,7 @@ import typer
 from attncli.data.lines import input_chunks
 from attncli.data.named_files import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
-from attncli.explain.options import ExplainedOptions
+from attncli.explain._options import ExplainedOptions
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
 from models.core.errors import ModelError, unknown_name
@@ -26,37 +26,6 @@ if TYPE_CHECKING:
 BRIEF = ("attention", "erasure")  # methods of the text output, unless others are named
 ALL = "all"
 
-Texts = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Argument(
-        metavar="INPUT",
-        help="Text, `text ||| translation`, an image or a recording. Default: the lines of the "
-        "input.",
-    ),
-]
-ModelOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--model",
-        "-m",
-        envvar=shared.MODEL,
-        help="Translator, classifier or captioner: its name (`attn models` lists them) or its "
-        "folder; without it, the model shipped for text, or for images.",
-    ),
-]
-MethodOption = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Option(
-        "--method",
-        help=f"Method, one of {', '.join(METHODS)}; repeatable; all: each that the model "
-        f"supports. Default: {' and '.join(BRIEF)}, and all with --format jsonl.",
-    ),
-]
-Word = Annotated[
-    int, typer.Option(min=0, help="Number of the only output word to explain, from 1 (0: all).")
-]
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option("--format", help="How to write explanations.")
 ]
@@ -81,12 +50,39 @@ class ExplainCommand(ExplainedOptions):
     """
 
     EXAMPLE = "picture.lines=1-20"
-    texts: Texts = ()
-    model: ModelOption = None
+    texts: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Argument(
+            metavar="INPUT",
+            help="Text, `text ||| translation`, an image or a recording. Default: the lines of the "
+            "input.",
+        ),
+    ] = ()
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            "-m",
+            envvar=shared.MODEL,
+            help="Translator, classifier or captioner: its name (`attn models` lists them) or its "
+            "folder; without it, the model shipped for text, or for images.",
+        ),
+    ] = None
     to: shared.To = ""
     source: shared.From = ""
-    method: MethodOption = ()
-    word: Word = 0
+    method: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            "--method",
+            help=f"Method, one of {', '.join(METHODS)}; repeatable; all: each that the model "
+            f"supports. Default: {' and '.join(BRIEF)}, and all with --format jsonl.",
+        ),
+    ] = ()
+    word: Annotated[
+        int, typer.Option(min=0, help="Number of the only output word to explain, from 1 (0: all).")
+    ] = 0
     input_file: line_streams.Input = None
     output_file: line_streams.Output = None
     format: Format = "text"

@@ -21,7 +21,7 @@ from attncli.classify.runner import ClassifyRunner
 from attncli.data.corpus import pair_of
 from attncli.data.named_files import listed_images
 from attncli.data.streams import as_json_line
-from attncli.explain.options import ExplainedOptions
+from attncli.explain._options import ExplainedOptions
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.jobs import loading
 from attncli.options.settings import Options

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from attncli.faithful._number_words import clear_numbers, numbers_in_words
 from attncli.faithful.branches import branches
-from attncli.faithful.number_words import clear_numbers, numbers_in_words
 from attncli.faithful.numbers import HALF_DAYS, digits_of, on_24_hours, roman_numerals
 from attncli.faithful.pieces import scanned, tag_counts
 from attncli.faithful.protect import FIRST, MARK, SOFT, Part, is_sign, protect, restore

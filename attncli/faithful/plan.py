@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from unicodedata import combining
 
+from attncli.faithful._fit import Fitting, concatenated, fitted, joined, with_signs
 from attncli.faithful.checks import Check, check_loop, check_marked, lacks_parts
 from attncli.faithful.divide import (
     PlanOptions,
@@ -25,7 +26,6 @@ from attncli.faithful.divide import (
     segments,
     too_long,
 )
-from attncli.faithful.fit import Fitting, concatenated, fitted, joined, with_signs
 from attncli.faithful.pieces import TaggedLine
 from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_amounts
 from attncli.faithful.result import Line, TranslatedLine

@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple
 from unicodedata import category
 
-from attncli.faithful.kinds import EMOJI, KINDS
+from attncli.faithful._kinds import EMOJI, KINDS
 from attncli.faithful.numbers import HALF_DAYS, ROMAN, in_style
 from models.text.tokenizer import RESERVED
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from attncli.fine_tuning import retention
+from attncli.fine_tuning import _retention as retention
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Compared, Report
 from attncli.training.run import Run

@@ -11,7 +11,7 @@ from PIL import Image
 from torch import Tensor
 
 from attncli.caption.images import SIDE, steering_of
-from attncli.interface.results import RankedOutputs, check_search, framed
+from attncli.interface._results import RankedOutputs, check_search, framed
 from attncli.render.image_attention import SIDE as SHOWN
 from attncli.render.image_attention import html_page, maps_as_text
 from attncli.render.image_maps import attention_maps, fitting

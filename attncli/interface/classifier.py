@@ -8,7 +8,7 @@ from typing import Any, overload
 from attncli.classify.runner import ClassifyOptions, ClassifyRunner
 from attncli.data.lines import ClassifiedLine
 from attncli.faithful.result import Line
-from attncli.interface.results import as_list, framed
+from attncli.interface._results import as_list, framed
 from attncli.render.weighted_text import html, weighted_text, words_in_colour
 from attncli.task.panels import WeightedText
 from attncli.terminal.messages import current_screen

@@ -14,7 +14,7 @@ from attncli.data.memory import read_memory
 from attncli.data.tables import read_glossary
 from attncli.faithful.checks import Check
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.interface.results import RankedOutputs, as_list, check_search, framed
+from attncli.interface._results import RankedOutputs, as_list, check_search, framed
 from attncli.render.alignment import html
 from attncli.render.alignment_writers import heat_maps
 from attncli.task.panels import AlignedPair
@@ -304,7 +304,7 @@ def pairs_of(
 def _without_torch(folder: Path, model: TextModel) -> TextTranslator | None:
     """Return the model of a folder searched by CTranslate2; None if it cannot be."""
     options = TranslateOptions.read(device=model.device.type)
-    fast = engines.without_torch(folder, options, read_settings(folder))
+    fast = engines.fast_engine(folder, options, read_settings(folder))
     if fast is not None:
         fast.torch = lambda: model
     return fast

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.data.streams import as_json, as_json_line
-from attncli.jobs import bulk_work
+from attncli.jobs import _bulk_work as bulk_work
 from attncli.jobs.bulk_job import BulkJob
 from attncli.jobs.bulk_shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.terminal.messages import ShowProgress, counted, duration

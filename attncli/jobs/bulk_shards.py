@@ -15,7 +15,7 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncli.data.lines import byte_lines, decode
+from attncli.data.lines import byte_lines, check_text, decode
 from attncli.data.named_files import FileRange, NamedFile, named_images
 from attncli.data.streams import as_json_line, decompressed, open_input, uncompressed
 from attncli.data.tables import as_rows
@@ -152,6 +152,8 @@ def shards_of(job: BulkJob, sources: Sequence[BulkSource], size: int) -> Iterato
     for index, source in enumerate(sources):
         first, head = 1, b""
         for group in _groups(job, source.paths, size):
+            if first == 1 and job.input != "images":
+                check_text(group[0], source.name)
             if job.input == "rows":
                 head = head or group[0].rstrip(b"\n") + b"\n"
             yield Shard(next(number), index, first, len(group), head + b"".join(group))

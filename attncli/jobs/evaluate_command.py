@@ -39,23 +39,6 @@ from models.text.normalise import nfc
 
 MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
 
-ScoredModels = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--model",
-        "-m",
-        help="Model to score: its name (`attn models` lists them) or the folder of a run or "
-        f"bundle; without it, the shipped one. May be repeated. [env: {MODEL}]",
-    ),
-]
-Hypotheses = Annotated[
-    list[Path] | None,
-    typer.Option(help="Outputs of another program, a line for each input. May be repeated."),
-]
-Save = Annotated[
-    Path | None,
-    typer.Option(help="Write the outputs of the model to this file; {model} is its name."),
-]
 Command = TypeVar("Command", bound="type[Evaluation]")
 
 
@@ -81,9 +64,23 @@ class Evaluation(ABC):
     counts: Mapping[str, Any] = field(init=False)  # sizes of the test set: first, of outputs
     head: str = field(init=False)  # sizes of the test set, above the tables
     failed: bool = field(init=False, default=False)  # True ends the command with status 1
-    model: ScoredModels = None
-    hypotheses: Hypotheses = None
-    save: Save = None
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Model to score: its name (`attn models` lists them) or the folder of a run or "
+            f"bundle; without it, the shipped one. May be repeated. [env: {MODEL}]",
+        ),
+    ] = None
+    hypotheses: Annotated[
+        list[Path] | None,
+        typer.Option(help="Outputs of another program, a line for each input. May be repeated."),
+    ] = None
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Write the outputs of the model to this file; {model} is its name."),
+    ] = None
     json: Json = False
     device: Device = "auto"
     threads: Threads = 0

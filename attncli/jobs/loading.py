@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from models.engines.translator import Translator
 
 
-def open_model(task: str, models: Path | Sequence[Path] | None, options: Options) -> Any:
-    """Open the model of a task with the settings of the options; see `load` and `configured`."""
-    return configured(task, load(task, models, options), options)
-
-
 def load(task: str, models: Path | Sequence[Path] | None, options: Options) -> Any:
     """Read the model of a task.
 
@@ -172,7 +167,7 @@ def row_inputs(models: Sequence[Path] | None) -> tuple[str, ...]:
 
 
 def open_aligner(model: Path | None, options: Options) -> Translator:
-    """Open a text model to align with; see `open_model`.
+    """Open a text model to align with.
 
     Without --to, a multilingual model aligns the languages that are saved as its default.
     """
@@ -183,7 +178,8 @@ def open_aligner(model: Path | None, options: Options) -> Translator:
         if options.source == target:
             source, target = target, source
         options = replace(options, to=target, source=options.source or source)
-    return open_model("translate", path, options)
+    found: Translator = configured("translate", load("translate", path, options), options)
+    return found
 
 
 def open_reverse(path: Path, options: Options) -> Translator:
@@ -200,11 +196,9 @@ def open_reverse(path: Path, options: Options) -> Translator:
             "choose it with --from",
         )
     turned = (options.source, options.to) if languages else ("", "")
-    return open_model(
-        "translate",
-        path,
-        replace(options, attention=HardAttention(), to=turned[0], source=turned[1]),
-    )
+    options = replace(options, attention=HardAttention(), to=turned[0], source=turned[1])
+    found: Translator = configured("translate", load("translate", path, options), options)
+    return found
 
 
 def languages_of(path: Path) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, TypeVar, get_type_hints
 
+import typer
 from typer.models import ParameterInfo
 
 from attncli.options.settings import SetOption
@@ -44,10 +45,11 @@ def _parameters(kind: type, order: Iterable[type]) -> Iterator[inspect.Parameter
     hints, given = get_type_hints(kind, include_extras=True), inspect.signature(kind).parameters
     for name in dict.fromkeys(name for one in order for name in inspect.get_annotations(one)):
         extras: tuple[Any, ...] = getattr(hints[name], "__metadata__", ())
-        if not any(isinstance(one, ParameterInfo) for one in extras):
+        is_option = any(isinstance(one, ParameterInfo) for one in extras)
+        if not is_option and hints[name] is not typer.Context:
             continue
         default, annotation = given[name].default, hints[name]
-        if not isinstance(extras[0], ParameterInfo):
+        if extras and not isinstance(extras[0], ParameterInfo):
             default, annotation = None, Annotated[extras]
         yield parameter(name, default, annotation)
 

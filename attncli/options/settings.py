@@ -50,7 +50,7 @@ class Options:
     """How a command does its work. Each task has a subclass with tables and fields of its own."""
 
     TABLES: ClassVar[str] = ""  # fields that -s changes, in the order of `-s help`
-    # options of the command line that are settings; None if they are not given
+    # options of the command line that are settings; their fields, if there are any, stay None
     ASSIGNED: ClassVar[Mapping[str, str]] = {"beam": "search.beam", "nbest": "search.nbest"}
     UNUSED: ClassVar[str] = ""  # settings of these that have no effect; refused
     EXAMPLE: ClassVar[str] = ""  # a setting, on the help page; "": the first one
@@ -78,10 +78,8 @@ class Options:
         their names; None is not given. Raises ConfigurationError for a setting that the command
         does not have, for a value that it cannot have, and for a search without effect or result.
         """
-        options = {name: value for name, value in options.items() if value is not None}
+        options = given_values(cls, options)
         own = {name: options[name] for name in options.keys() - cls.ASSIGNED.keys()}
-        several = {each.name for each in dataclasses.fields(cls) if each.default == ()}
-        own |= {name: tuple(own[name]) for name in several & own.keys()}
         texts = [*(assignments or ())]
         texts += [f"{n}={options[one]}" for one, n in cls.ASSIGNED.items() if one in options]
         given = tuple(dict.fromkeys(text.partition("=")[0].strip() for text in texts))
@@ -116,6 +114,16 @@ class Options:
         values, prefix = getattr(self, table), f"{table}."
         given = [name.removeprefix(prefix) for name in self.given if name.startswith(prefix)]
         return {name: getattr(values, name) for name in given}
+
+
+def given_values(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are not None, as tuples for fields of several values.
+
+    kind: the dataclass with the fields.
+    """
+    several = {each.name for each in dataclasses.fields(kind) if each.default == ()}
+    given = {name: value for name, value in values.items() if value is not None}
+    return given | {name: tuple(given[name]) for name in several & given.keys()}
 
 
 def check_search(search: SearchConfig) -> None:

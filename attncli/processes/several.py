@@ -13,7 +13,7 @@ import typer
 from attncli.commands.train_run import memory_advice
 from attncli.jobs.loading import open_device
 from attncli.options.settings import Options
-from attncli.processes.group import Processes, own_rank
+from attncli.processes._group import Processes, own_rank
 from attncli.terminal import console
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.world import ALONE, World
@@ -60,7 +60,7 @@ def open_several(processes: int, options: Options, *, dry_run: bool) -> World:
 
 def follow(group: Processes, options: Options) -> None:
     """Do the work of a process other than number 0, which stops and saves the run."""
-    from attncli.processes.following import train_along  # imports torch
+    from attncli.processes._following import train_along  # imports torch
 
     console.be_quiet()  # process 0 writes the remarks
     signal.signal(signal.SIGINT, signal.SIG_IGN)

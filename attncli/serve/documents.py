@@ -32,13 +32,13 @@ from attncli.documents.formats import (
     named_delimiter,
 )
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.serve.catalogue import TRANSLATE, ServedDirection
-from attncli.serve.labels import AUTO, recognised
+from attncli.serve._catalogue import TRANSLATE, ServedDirection
+from attncli.serve._labels import AUTO, recognised
+from attncli.serve._requests import Parameters, RequestError, invalid
+from attncli.serve._service import Call, call_of
+from attncli.serve._translate import doubts
 from attncli.serve.models import Job
 from attncli.serve.options import DOCUMENT_TIMES
-from attncli.serve.requests import Parameters, RequestError, invalid
-from attncli.serve.service import Call, call_of
-from attncli.serve.translate import doubts
 from attncli.task.runner import JsonObject
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation

@@ -15,43 +15,6 @@ PORT = 5055  # LibreTranslate's is 5000, which macOS uses itself
 DOCUMENT_TIMES = 60  # a document may take this many times `time_limit`
 
 
-Translators = Annotated[
-    tuple[Path, ...],
-    list[Path] | None,
-    typer.Option(
-        "--model",
-        "-m",
-        envvar=MODEL,
-        help="Translator of /translate; without it, the shipped one. Given again: the first that "
-        "has a direction translates it. The page offers all models that `attn models` lists.",
-    ),
-]
-Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at.")]
-AllowedOrigins = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Option(
-        "--allow-origin",
-        metavar="ORIGIN",
-        help="Let the pages of another site use the service, such as https://a.example "
-        "(repeatable); *: those of any site.",
-    ),
-]
-ApiKeys = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Require one of the API keys, one per line.")
-]
-Browser = Annotated[
-    bool,
-    typer.Option(
-        "--browser/--no-browser", help="Open the page in the browser, if there is a terminal."
-    ),
-]
-NewKey = Annotated[
-    bool, typer.Option("--new-key", help="Print a new key for the file of --api-keys, and end.")
-]
-
-
 @dataclass(frozen=True)
 class ServiceSettings:
     """Address, access and ceilings of the service: its options -s."""
@@ -84,12 +47,43 @@ class ServeTables:
 class ServeOptions(ServiceSettings):
     """Options of `attn serve`."""
 
-    models: Translators = ()
-    host: Host = "127.0.0.1"
-    port: Port = PORT
-    allow_origins: AllowedOrigins = ()
-    api_keys: ApiKeys = None
-    new_key: NewKey = False
-    browser: Browser = True
+    models: Annotated[
+        tuple[Path, ...],
+        list[Path] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            envvar=MODEL,
+            help="Translator of /translate; without it, the shipped one. Given again: the first "
+            "that has a direction translates it. The page offers all models that `attn models` "
+            "lists.",
+        ),
+    ] = ()
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at.")] = PORT
+    allow_origins: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Option(
+            "--allow-origin",
+            metavar="ORIGIN",
+            help="Let the pages of another site use the service, such as https://a.example "
+            "(repeatable); *: those of any site.",
+        ),
+    ] = ()
+    api_keys: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Require one of the API keys, one per line.")
+    ] = None
+    new_key: Annotated[
+        bool, typer.Option("--new-key", help="Print a new key for the file of --api-keys, and end.")
+    ] = False
+    browser: Annotated[
+        bool,
+        typer.Option(
+            "--browser/--no-browser", help="Open the page in the browser, if there is a terminal."
+        ),
+    ] = True
     device: Device = "auto"
     threads: Threads = 0

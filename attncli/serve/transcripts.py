@@ -12,12 +12,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from attncli.data.named_files import NamedFile
 from attncli.render.sound_attention import shares, sound_maps, spectrogram_url, tokens_of
 from attncli.render.transcripts import rendered
-from attncli.serve.catalogue import TRANSCRIBE, name_of
-from attncli.serve.media import steering
+from attncli.serve._catalogue import TRANSCRIBE, name_of
+from attncli.serve._media import steering
+from attncli.serve._requests import FALSE, RequestError, invalid
+from attncli.serve._service import Call, call_of
 from attncli.serve.models import Job
 from attncli.serve.options import DOCUMENT_TIMES
-from attncli.serve.requests import FALSE, RequestError, invalid
-from attncli.serve.service import Call, call_of
 from attncli.task.runner import JsonObject
 from models.core.errors import ModelError
 from models.signals.recordings import header

@@ -41,7 +41,7 @@ SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 GRACE = 1.0  # seconds in which further signals are ignored; `timeout` sends each signal twice
 # A command's place is "module:function". Two words are a command under another command.
 COMMANDS = {
-    "train": "attncli.commands.train:train",
+    "train": "attncli.commands.train:TrainCommand",
     **task_commands(scoring=False),
     **task_commands(scoring=True),
     "runs": "attncli.commands.runs:list_runs",
@@ -298,7 +298,7 @@ def with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command with the option --quiet and completion, which every command has."""
     parameters = inspect.signature(function, eval_str=True).parameters.values()
     if COMPLETING in os.environ:
-        from attncli.shell.completion import add_completion  # reads the settings classes
+        from attncli.shell._completion import add_completion  # reads the settings classes
 
         add_completion(parameters)
 

@@ -14,7 +14,7 @@ import torch
 from attncli.task.panels import spread
 from attncli.terminal.messages import counted, rounded_time
 from attncli.training.dev import Data, evaluate
-from attncli.training.fit import batches_of, evaluation_gap, fit
+from attncli.training.fit import batches_of, evaluation_interval, fit
 from attncli.training.interfaces import Progress, Stepped
 from attncli.training.precision import DTYPES, chosen_precision
 from attncli.training.run import check_end, completed, fresh_state
@@ -62,13 +62,16 @@ class Estimate(NamedTuple):
     preparation: float = 0.0  # seconds that reading and tokenising the data took
     comparison: float = 0.0  # seconds of the scores of the initial and of the final model
 
+    def interval(self, config: TrainConfig) -> int:
+        """Return the updates between two evaluations."""
+        return evaluation_interval(config, self.batches)
+
     def time_needed(self, config: TrainConfig) -> RunTime:
         """Return the time of data, updates and evaluations, and what ends the run."""
         update = sum(self.seconds) / len(self.seconds)
         updates = min(filter(None, (config.steps, config.epochs * self.batches)), default=0)
         averaged = config.average > 1  # the average of the last weights is scored, too
-        passes = math.ceil(evaluation_gap(config) / self.batches)  # between two evaluations
-        count = math.ceil(updates / (config.evaluate_every or passes * self.batches))
+        count = math.ceil(updates / self.interval(config))
         count = count + (averaged and count > 1) + bool(self.comparison) if self.dev else 0
         evaluation, others = self.dev * self.scoring, self.preparation + self.comparison
         training = updates * update + count * evaluation

@@ -19,6 +19,7 @@ import torch
 
 from attncli.data.examples import Examples, epoch_plan
 from attncli.terminal.messages import counted
+from attncli.training._stepper import Stepper
 from attncli.training.dev import improves, value_of
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
@@ -30,16 +31,16 @@ from attncli.training.interfaces import (
     Stepped,
     UpdateBatch,
 )
+from attncli.training.settings._schedule import time_share, warm_up
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import time_share, warm_up
 from attncli.training.state import Counters, State, read_counters
-from attncli.training.stepper import Stepper
 from attncli.training.world import ALONE, World
 from models.networks.image_encoder import pretrained_encoder
 
 Evaluate = Callable[[State], Scores]
 DIVERGENCE = 3.0  # factor on the lowest loss at which training stops
-GAP = 100  # updates: the most that an evaluation waits for
+GAP = 100  # updates: the most that an evaluation waits for in a run that train.steps limits
+SHORT_GAP = 10  # in other runs: an evaluation of a tiny model takes as long
 RECENT = 0.05  # weight of an update in the moving average of the loss
 
 
@@ -118,7 +119,7 @@ def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
 
     A run that diverged is evaluated only if there is no model yet.
     A run that starts from a trained model evaluates it first (see `open_run`). Of epochs of a few
-    updates not each one is evaluated; see `evaluation_gap`.
+    updates not each one is evaluated; see `evaluation_interval`.
     """
     if counters.evaluated == counters.step:
         return False
@@ -129,17 +130,20 @@ def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
     if over and 0 < config.epochs <= counters.epoch + 1:
         return True
     if over and not config.evaluate_every:
-        return counters.step - max(0, counters.evaluated) >= evaluation_gap(config)
+        return counters.step - max(0, counters.evaluated) >= evaluation_interval(config, batches)
     return config.evaluate_every > 0 and counters.step % config.evaluate_every == 0
 
 
-def evaluation_gap(config: TrainConfig) -> int:
-    """Return the least updates between two evaluations at ends of epochs.
+def evaluation_interval(config: TrainConfig, batches: int) -> int:
+    """Return the updates between two evaluations: train.evaluate_every, or those of whole epochs.
 
-    It is a tenth of a run that train.steps limits, because evaluations of few updates each take
-    more time than these.
+    The epochs have at least a tenth of the updates of the run, up to GAP or SHORT_GAP, because
+    evaluations of few updates each take more time than these. batches: of an epoch.
     """
-    return max(1, min(GAP, config.steps // 10))
+    if config.evaluate_every:
+        return config.evaluate_every
+    updates, most = (config.steps, GAP) if config.steps else (config.epochs * batches, SHORT_GAP)
+    return batches * max(1, math.ceil(min(most, updates // 10) / batches))
 
 
 def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:

@@ -183,7 +183,7 @@ class State:
             for name, parameter in model.named_parameters()
             if parameter.requires_grad
         }
-        from attncli.training.optimisers import optimiser  # imports torch
+        from attncli.training._optimisers import optimiser  # imports torch
 
         self.optimiser = optimiser(model, self.learned.values(), config)
         self.counters = Counters()

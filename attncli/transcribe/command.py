@@ -15,38 +15,16 @@ from attncli.options.line_streams import Output, check_shown, write_files
 from attncli.options.shared import OneModel, Prefix, Show, look_option
 from attncli.task.equal_outputs import EqualOutputs
 from attncli.terminal import console
-from attncli.transcribe.options import TranscribeOptions
+from attncli.transcribe._options import TranscribeOptions
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.render.transcripts import TranscribedFile
 
-Recordings = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Argument(
-        metavar="FILE",
-        help="Recordings, folders or TAR files of them, or patterns; - reads one from standard "
-        "input. Default: paths on standard input, one per line.",
-    ),
-]
 Format = Annotated[
     Literal["text", "tsv", "jsonl", "srt", "vtt", "ctm"],
     typer.Option(help="How to write the transcripts: text, data, subtitles or times of words."),
 ]
-SpeechFrom = Annotated[
-    str,
-    typer.Option(
-        "--from", metavar="LANGUAGE", help="Language of the recordings (Whisper: else detected)."
-    ),
-]
-SpeechTo = Annotated[
-    str, typer.Option(metavar="LANGUAGE", help="Whisper: en translates into English.")
-]
-Channels = Annotated[
-    bool, typer.Option("--channels", help="Transcribe each channel (speaker) by itself.")
-]
-Align = Annotated[bool, typer.Option("--align", help="Add the times of the words.")]
 PictureFile = Annotated[
     str | None,
     typer.Option(
@@ -57,7 +35,6 @@ PictureFile = Annotated[
         "name that contains {name}.",
     ),
 ]
-Looks = Annotated[tuple[str, ...], list[str] | None, look_option("seconds, such as 1.2-2.5")]
 
 
 @command
@@ -79,16 +56,35 @@ class TranscribeCommand(TranscribeOptions):
     """
 
     EXAMPLE = "search.max_ratio=1"
-    files: Recordings = ()
+    files: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Recordings, folders or TAR files of them, or patterns; - reads one from standard "
+            "input. Default: paths on standard input, one per line.",
+        ),
+    ] = ()
     model: OneModel = None
-    source: SpeechFrom = ""
-    to: SpeechTo = ""
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="LANGUAGE",
+            help="Language of the recordings (Whisper: else detected).",
+        ),
+    ] = ""
+    to: Annotated[
+        str, typer.Option(metavar="LANGUAGE", help="Whisper: en translates into English.")
+    ] = ""
     output_file: Output = None
     format: Format = "text"
-    align: Align = False
-    channels: Channels = False
+    align: Annotated[bool, typer.Option("--align", help="Add the times of the words.")] = False
+    channels: Annotated[
+        bool, typer.Option("--channels", help="Transcribe each channel (speaker) by itself.")
+    ] = False
     prefix: Prefix = ""
-    look: Looks = ()
+    look: Annotated[tuple[str, ...], list[str] | None, look_option("seconds, such as 1.2-2.5")] = ()
     show: Show = False
     picture_file: PictureFile = None
 

@@ -31,7 +31,7 @@ from attncli.training.prepared import (
     write_made,
     write_vocabulary,
 )
-from attncli.transcribe.dev import DevTranscripts
+from attncli.transcribe._dev import DevTranscripts
 from attncli.transcribe.source import AudioTraining
 from models.core.errors import ModelError, NotFoundError
 from models.core.types import VocabularySizes

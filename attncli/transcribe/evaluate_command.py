@@ -13,18 +13,11 @@ from attncli.data.recordings import read_transcripts
 from attncli.jobs.evaluate_command import Evaluation, command, files_of
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
-from attncli.transcribe.options import TranscribeOptions
+from attncli.transcribe._options import TranscribeOptions
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:
     from attncli.render.transcripts import TranscribedFile
-
-Table = Annotated[
-    Path, typer.Argument(metavar="TRANSCRIPTS", help="References: recording, tab, text.")
-]
-Audio = Annotated[
-    Path | None, typer.Option(metavar="DIR|TAR", help="The recordings, which a model needs.")
-]
 
 
 @command
@@ -43,8 +36,12 @@ class TranscriptEvaluation(Evaluation):
     task, unit, options_of = "transcribe", "recording", TranscribeOptions
     EXAMPLE = "search.beam=1"
 
-    file: Table
-    audio: Audio = None
+    file: Annotated[
+        Path, typer.Argument(metavar="TRANSCRIPTS", help="References: recording, tab, text.")
+    ]
+    audio: Annotated[
+        Path | None, typer.Option(metavar="DIR|TAR", help="The recordings, which a model needs.")
+    ] = None
     references: list[list[str]] = field(init=False)  # of each recording
 
     def read(self, folders: Sequence[Path]) -> None:

@@ -19,7 +19,7 @@ from attncli.render.sound_attention import MAX_DRAWN_SEGMENTS, WRITERS, sound_ma
 from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, counted, current_screen
-from attncli.transcribe.options import TranscribeOptions
+from attncli.transcribe._options import TranscribeOptions
 from models import load
 from models.core.errors import InputError, ModelError
 from models.engines.transcripts import NamedRecording, SpeechModel

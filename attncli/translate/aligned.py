@@ -11,7 +11,7 @@ from attncli.align.pairs import Aligner, drawn, every_head, side_by_side
 from attncli.data.corpus import PairLine
 from attncli.faithful.result import TranslatedLine
 from attncli.task.panels import AlignedPair
-from attncli.translate.alignment import by_rank
+from attncli.translate._alignment import by_rank
 from models.alignment import Alignment, align_translations
 from models.core.types import Translation
 from models.text.lexicon import UnitEntry

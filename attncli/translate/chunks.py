@@ -9,7 +9,7 @@ from attncli.faithful.pieces import LINE_END
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.faithful.steer import begun, divided_steering, steered
-from attncli.translate.alignment import AlignTranslations, with_tags
+from attncli.translate._alignment import AlignTranslations, with_tags
 from attncli.translate.engine import TranslateOptions
 from models.core.types import EMPTY, Hypothesis, Translation
 from models.search.prefix import PLAIN

@@ -16,7 +16,7 @@ from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
 from attncli.terminal import console
-from attncli.translate import scores
+from attncli.translate import _scores as scores
 from attncli.translate.doubts import check_judges
 from attncli.translate.doubts import review as reviewed
 from attncli.translate.engine import TranslateOptions
@@ -24,45 +24,6 @@ from attncli.translate.runner import TranslateRunner
 from attncli.translate.writers import REPORTED, OutputReport
 from models.core.annexes import find_part, need_part
 from models.core.errors import ConfigurationError
-
-Texts = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Argument(metavar="text", help="Text to translate. Default: the lines of the input."),
-]
-Align = Annotated[bool, typer.Option("--align", help="Write the source word of each word.")]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit with status 1 if an output fails a check.")
-]
-Looks = Annotated[
-    tuple[str, ...], list[str] | None, shared.look_option("words, such as dog, 3 or 2-4")
-]
-PrefixColumn = Annotated[
-    str,
-    typer.Option(
-        metavar="COLUMN",
-        help="Lines with a prefix each: text, tab, prefix with 2; JSON lines with a key.",
-    ),
-]
-Score = Annotated[
-    bool,
-    typer.Option("--score", help="Write log-probabilities of given outputs: text, tab, output."),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", help="csv: name, or number from 1, of a column (repeatable)."),
-]
-Fields = Annotated[
-    list[str] | None,
-    typer.Option("--field", help="json, jsonl, yaml: field, such as meta.title (repeatable)."),
-]
-Into = Annotated[
-    Path | None,
-    typer.Option(
-        help="json, arb, yaml, properties, strings, xml: translation to complete. What it lacks is "
-        "translated, and it is written again, or --output."
-    ),
-]
 
 
 @command
@@ -84,21 +45,54 @@ class TranslateCommand(TranslateOptions):
       attn translate --to de --prefix "Ein " --look dog@2 "The old dog sees a small house."
     """
 
-    texts: Texts = ()
+    texts: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Argument(metavar="text", help="Text to translate. Default: the lines of the input."),
+    ] = ()
     model: shared.Models = None
     input_file: line_streams.Input = None
     output_file: line_streams.Output = None
-    column: Columns = None
-    field: Fields = None
-    into: Into = None
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", help="csv: name, or number from 1, of a column (repeatable)."),
+    ] = None
+    field: Annotated[
+        list[str] | None,
+        typer.Option("--field", help="json, jsonl, yaml: field, such as meta.title (repeatable)."),
+    ] = None
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            help="json, arb, yaml, properties, strings, xml: translation to complete. What it "
+            "lacks is translated, and it is written again, or --output."
+        ),
+    ] = None
     format: shared.Format = "text"
     with_scores: shared.Scores = False
-    strict: Strict = False
-    links: Align = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with status 1 if an output fails a check.")
+    ] = False
+    links: Annotated[bool, typer.Option("--align", help="Write the source word of each word.")] = (
+        False
+    )
     prefix: shared.Prefix = ""
-    look: Looks = ()
-    prefix_column: PrefixColumn = ""
-    score: Score = False
+    look: Annotated[
+        tuple[str, ...], list[str] | None, shared.look_option("words, such as dog, 3 or 2-4")
+    ] = ()
+    prefix_column: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            help="Lines with a prefix each: text, tab, prefix with 2; JSON lines with a key.",
+        ),
+    ] = ""
+    score: Annotated[
+        bool,
+        typer.Option(
+            "--score", help="Write log-probabilities of given outputs: text, tab, output."
+        ),
+    ] = False
     show: shared.Show = False
     picture_file: shared.PictureFile = None
 

@@ -1,4 +1,7 @@
-"""Sentence pairs as training data: one corpus, or corpora of several languages."""
+"""Sentence pairs as training data: one corpus, or corpora of several languages.
+
+`load` decides which: one corpus has no languages, and every function asks the corpus for these.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from functools import partial
 from itertools import chain, compress
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +38,7 @@ from attncli.training.prepared import (
     write_vocabulary,
 )
 from attncli.training.settings.corpora import CorpusConfig
-from attncli.translate.dev import DevDirections, DevTexts
+from attncli.translate._dev import DevDirections, DevTexts
 from attncli.translate.lexicon import marked_pairs, packed_entries, run_entries, with_marks
 from attncli.translate.source import TextTraining
 from models.core.annexes import need_part
@@ -45,6 +49,7 @@ from models.text.lexicon import OPEN, Lexicon
 from models.text.normalise import with_apostrophes
 from models.text.tokenizer import Tokenizer
 
+ReadPairs = Callable[[], Iterable[tuple[str, str]]]
 PREFIX = 2  # tokens in front of a source at most: target language and <bt>
 
 
@@ -53,11 +58,11 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     data, place, several = source.data, folder / "data", bool(source.data.corpora)
     own = data.corpora or (CorpusConfig(files=data.train, both=False),)
     named = data.dev_corpora or ((CorpusConfig(files=data.dev, both=False),) if data.dev else ())
-    dev = read_dev(named, source.tokenizer, several=several)
+    dev = read_dev(named, source.tokenizer)
     held: list[Collection[str]] = [()] * len(own)
     if not named:
         parts, held = split_dev(source, own, folder)
-        dev = read_dev(parts, source.tokenizer, several=several)
+        dev = read_dev(parts, source.tokenizer)
     replay = replay_corpora(source, folder) if data.replay and several else ([], [])
     lexicon = lexicon_of(source, own) if data.lexicon else b""
     corpora, tables = run_tables(source, own, held, replay[0], lexicon)
@@ -81,7 +86,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
         examples,
         Dropped(*(sum(column) for column in zip(*dropped, strict=True))),
         dev,
-        read_dev(replay[1], source.tokenizer, several=True),
+        read_dev(replay[1], source.tokenizer),
         prepare=forms,
         lexicon=lexicon,
         remarks=remarks,
@@ -138,81 +143,69 @@ def run_tables(
     replayed: Sequence[CorpusConfig],
     lexicon: bytes,
 ) -> tuple[list[CorpusConfig], list[PairTable]]:
-    """Return the corpora of a run, those of candidates and the replay set, with their tables."""
-    several = bool(lexicon and source.data.corpora)
-    marked = marked_parts(source, own, held, lexicon) if several else []
-    corpora = [*own, *(one for one, _ in marked), *replayed]
-    tables = tables_of(source, corpora, [*held, *[()] * (len(corpora) - len(held))], lexicon)
-    for number, (_, read) in enumerate(marked, len(own)):
-        tables[number] = tables[number]._replace(read=read)
-    return corpora, tables
+    """Return the corpora of a run, those of candidates and the replay set, with their tables.
 
-
-def tables_of(
-    source: TextTraining,
-    corpora: Sequence[CorpusConfig],
-    held: Sequence[Collection[str]],
-    lexicon: bytes = b"",
-) -> list[PairTable]:
-    """Return the corpora as tables without what is held out; those of one corpus as the files are.
-
-    Several corpora get the apostrophes of the initial model, so that it does not learn to write
-    others, and leave room for the tokens of languages.
+    Candidates of the words of a lexicon follow the pairs of one corpus, and are corpora of their
+    own, one for each direction, of corpora with languages.
     """
-    if not source.data.corpora:
-        [one] = corpora
-        read: Callable[[], Iterable[tuple[str, str]]] = partial(pairs_of, one.files)
-        if lexicon:
-            plain = read
 
-            def read() -> Iterator[tuple[str, str]]:
-                return marked_pairs(plain(), Lexicon(lexicon), held[0], source.train.seed)
+    def marked(one: CorpusConfig, out: Collection[str], *way: Any, alone: bool) -> ReadPairs:
+        words, seed = Lexicon(lexicon), source.train.seed
+        return lambda: marked_pairs(pairs_of(one.files), words, out, seed, *way, alone=alone)
 
-        return [PairTable(" ".join(one.files), read, source.longest, held[0])]
-    forms = start_forms(source.start_from)
-    return [
-        PairTable(
-            " ".join(one.files),
-            partial(pairs_of, one.files),
-            source.longest - PREFIX,
-            out,
-            forms,
-            part=str(number),
-            label=f"tokenising {one.languages}",
-        )
-        for number, (one, out) in enumerate(zip(corpora, held, strict=True))
+    found: list[tuple[CorpusConfig, ReadPairs]] = [
+        (one, partial(pairs_of, one.files)) for one in (*own, *replayed)
+    ]
+    if lexicon and not own[0].languages:
+        found = [(own[0], marked(own[0], held[0], alone=False))]
+    elif lexicon:
+        found[len(own) : len(own)] = [
+            (replace(one, languages=name, both=False), marked(one, out, name, turned, alone=True))
+            for one, out in zip(own, held, strict=True)
+            for turned, way in enumerate(() if one.tagged else one.directions)
+            for name in ["-".join(way)]
+        ]
+    outs = [*held, *[()] * (len(found) - len(held))]
+    return [one for one, _ in found], [
+        table_of(source, number, *each, out)
+        for number, (each, out) in enumerate(zip(found, outs, strict=True))
     ]
 
 
-def marked_parts(
-    source: TextTraining,
-    corpora: Sequence[CorpusConfig],
-    held: Sequence[Collection[str]],
-    lexicon: bytes,
-) -> list[tuple[CorpusConfig, Callable[[], Iterator[tuple[str, str]]]]]:
-    """Return each direction of corpora, and what reads its pairs with candidates alone."""
+def table_of(
+    source: TextTraining, number: int, one: CorpusConfig, read: ReadPairs, held: Collection[str]
+) -> PairTable:
+    """Return a corpus as a table without what is held out; one without languages as the files are.
 
-    def reader(
-        one: CorpusConfig, out: Collection[str], direction: str, turned: int
-    ) -> Iterator[tuple[str, str]]:
-        pairs, seed, way = pairs_of(one.files), source.train.seed, (direction, bool(turned))
-        return marked_pairs(pairs, Lexicon(lexicon), out, seed, *way, alone=True)
+    Others leave room for the tokens of languages. number: of the corpus.
+    """
+    table = PairTable(" ".join(one.files), read, source.longest, held, forms_of(source, one))
+    if one.languages:
+        label, longest = f"tokenising {one.languages}", source.longest - PREFIX
+        table = table._replace(longest=longest, part=str(number), label=label)
+    return table
 
-    return [
-        (replace(one, languages=name, both=False), partial(reader, one, out, name, turned))
-        for one, out in zip(corpora, held, strict=True)
-        for turned, way in enumerate(() if one.tagged else one.directions)
-        for name in ["-".join(way)]
-    ]
+
+def forms_of(source: TextTraining, one: CorpusConfig) -> PrepareConfig:
+    """Return what is changed in the texts of a corpus.
+
+    Those with languages get the apostrophes of the initial model, so that it does not learn to
+    write others.
+    """
+    return start_forms(source.start_from) if one.languages else VERBATIM
+
+
+def directions_of(one: CorpusConfig) -> tuple[tuple[str, str], ...]:
+    """Return the directions of a corpus; one without languages has a single one without names."""
+    return one.directions if one.languages else (("", ""),)
 
 
 def lexicon_of(source: TextTraining, corpora: Sequence[CorpusConfig]) -> bytes:
     """Return the packed lexicon of a run, with the counts of its forms in the sources."""
-    several = bool(source.data.corpora)
     entries = run_entries(Path(source.data.lexicon), source.data.corpora)
     sources: dict[str, list[Iterable[str]]] = {}
     for one in corpora:
-        for turned, way in enumerate(one.directions if several else (("", ""),)):
+        for turned, way in enumerate(directions_of(one)):
             texts = map(itemgetter(turned), pairs_of(one.files))
             sources.setdefault("-".join(way), []).append(texts)
     return packed_entries(
@@ -273,21 +266,19 @@ def split_dev(
     Return the dev corpora, and for each corpus the first sides to leave out of training. A run
     that was prepared without a dev set has none. Back-translated sides are no references.
     """
-    several, found = bool(source.data.corpora), list[CorpusConfig]()
-    held: list[Collection[str]] = []
-    directions = sum(len(one.directions) for one in corpora) if several else 1
+    found, held = list[CorpusConfig](), list[Collection[str]]()
+    directions = sum(len(directions_of(one)) for one in corpora)
     most = max(SMALL_DEV_SOURCES, MAX_DEV_SOURCES // directions)
     few = bool(source.start_from) or most < MIN_DEV_SOURCES
-    forms = start_forms(source.start_from) if several else VERBATIM
     is_new = not (folder / "data").exists()  # it is written after the dev sets
     for number, one in enumerate(corpora):
-        path = folder / (f"dev.{number}.tsv" if several else "dev.tsv")
+        path = folder / (f"dev.{number}.tsv" if one.languages else "dev.tsv")
         sources: dict[str, str] = {}
         if is_new and not one.tagged:
             pairs = pairs_of(one.files)
             sources = held_out(pairs, source.data.dev_share, few=few, most=most)
         if sources:
-            write_held(path, sources, forms)
+            write_held(path, sources, forms_of(source, one))
         held.append(sources)
         if sources or (path.exists() and not is_new):
             found.append(replace(one, files=(str(path),)))
@@ -319,17 +310,16 @@ def variation_of(source: TextTraining) -> Variation:
 
 
 def read_dev(
-    corpora: Iterable[CorpusConfig], languages: TokenizerConfig, *, several: bool
+    corpora: Iterable[CorpusConfig], languages: TokenizerConfig
 ) -> DevTexts | DevDirections | None:
     """Return the dev sets of all directions, or None if there are none.
 
     The reverse direction of a corpus with several references uses the first of them as source.
-    several: False for pairs without languages.
     """
     parts: list[DevTexts] = []
     for one in corpora:
         found = dev_texts(one.files)
-        if not several:
+        if not one.languages:
             return found
         turned = DevTexts([texts[0] for texts in found.references], [[s] for s in found.sources])
         for part, (source, target) in zip((found, turned), one.directions, strict=False):

@@ -96,7 +96,8 @@ def check_judges(directions: Sequence[str]) -> None:
     """Raise ConfigurationError for a review by a model without calibration."""
     if not directions:
         raise ConfigurationError(
-            "--review with a model that does not know how certain it is",
-            "a model with a calibration, such as everyday",
+            "--review with a model that does not know how certain it is (training "
+            "changes the probabilities that a calibration was fitted on)",
+            "a model with a calibration, such as everyday with --memory and --glossary",
             "leave it out; --strict and --back find some wrong lines, too",
         )

@@ -37,45 +37,6 @@ AUTO = "auto"  # as source language: recognised for each line
 Precision = Literal["auto", "fp32", "int8"]  # int8: ctranslate2
 TermRows = Sequence[Sequence[str]]
 
-Verbatim = Annotated[
-    bool,
-    typer.Option(
-        "--verbatim",
-        help="Give lines to the model as they are: no normalised spaces, no copied lines.",
-    ),
-]
-KeepTags = Annotated[
-    bool, typer.Option("--keep-tags", help="Keep tags such as <b> and placeholders such as {name}.")
-]
-Terms = Annotated[
-    TermRows,
-    Path | None,
-    typer.Option(help="Terms that outputs must contain; a line: source term, tab, target term."),
-]
-Entries = Annotated[
-    TermRows,
-    Path | None,
-    typer.Option(
-        help="Words that the model reads and inflects; a line: word, tab, translation; perhaps a "
-        "tab and a direction."
-    ),
-]
-Address = Annotated[
-    FormOfAddress | None,
-    typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
-]
-Back = Annotated[
-    bool,
-    typer.Option("--back", help="Translate each output back, too, and write that beside it."),
-]
-Review = Annotated[
-    Path | None,
-    typer.Option(help="Write the doubtful lines to this file, each with its reason."),
-]
-Computed = Annotated[
-    Precision,
-    typer.Option(help="int8 is faster and needs CTranslate2; auto: int8 if the model stores int8."),
-]
 From = Annotated[
     str,
     typer.Option(
@@ -149,18 +110,54 @@ class TranslateOptions(Options):
     compute: TranslateBatches = option(TranslateBatches, "computation")
     to: shared.To = ""
     source: From = ""
-    beam: shared.Beam = None
+    beam: shared.Beam = None  # this, nbest and address are given only: tables have the values
     nbest: shared.Nbest = None
-    verbatim: Verbatim = False
-    keep_tags: KeepTags = False
+    verbatim: Annotated[
+        bool,
+        typer.Option(
+            "--verbatim",
+            help="Give lines to the model as they are: no normalised spaces, no copied lines.",
+        ),
+    ] = False
+    keep_tags: Annotated[
+        bool,
+        typer.Option("--keep-tags", help="Keep tags such as <b> and placeholders such as {name}."),
+    ] = False
     document: bool = False  # lines have tags, too, and are segments: cells, headings, paragraphs
-    glossary: Terms = ()  # source and target
-    lexicon: Entries = ()  # further entries: form, translation, perhaps direction
+    glossary: Annotated[
+        TermRows,
+        Path | None,
+        typer.Option(
+            help="Terms that outputs must contain; a line: source term, tab, target term."
+        ),
+    ] = ()  # source and target
+    lexicon: Annotated[
+        TermRows,
+        Path | None,
+        typer.Option(
+            help="Words that the model reads and inflects; a line: word, tab, translation; perhaps "
+            "a tab and a direction."
+        ),
+    ] = ()  # further entries: form, translation, perhaps direction
     memory: shared.MemoryPairs = ()  # that come back as given; see memory.py
-    address: Address = None
-    back: Back = False
-    review: Review = None
-    precision: Computed = "auto"
+    address: Annotated[
+        FormOfAddress | None,
+        typer.Option(help="Form of address of the outputs: Sie or du, vous or tu, usted or tú."),
+    ] = None
+    back: Annotated[
+        bool,
+        typer.Option("--back", help="Translate each output back, too, and write that beside it."),
+    ] = False
+    review: Annotated[
+        Path | None,
+        typer.Option(help="Write the doubtful lines to this file, each with its reason."),
+    ] = None
+    precision: Annotated[
+        Precision,
+        typer.Option(
+            help="int8 is faster and needs CTranslate2; auto: int8 if the model stores int8."
+        ),
+    ] = "auto"
     ordered: bool = False  # rows have the order of the model's inputs, and no header
     links: bool = False  # rows have the links of each output
     heads: bool = False  # alignments have the weights of every head
@@ -188,28 +185,23 @@ class TranslateOptions(Options):
         return PlanOptions(self.verbatim, self.text.long_lines, cut, limited)
 
 
-def open_text_models(models: Models, options: TranslateOptions) -> TextTranslator:
-    """Read a text model, or the ensemble of several, which torch runs; see `open_text_model`."""
+def load(models: Models, options: TranslateOptions) -> TextTranslator:
+    """Read a text model, by CTranslate2 where it can, or an ensemble, which torch runs."""
     folders = loading.as_folders(models)
-    if len(folders) < 2:
-        return open_text_model(folders[0] if folders else None, options)
-    _check_torch(options, "several models")
-    return loading.load("translate", folders, options)
-
-
-def open_text_model(model: Path | None, options: TranslateOptions) -> TextTranslator:
-    """Read a text model, by CTranslate2 where it can; see `without_torch`."""
-    path = chosen_model(model, "translate")
+    if len(folders) > 1:
+        _check_torch(options, "several models")
+        return loading.load("translate", folders, options)
+    path = chosen_model(next(iter(folders), None), "translate")
     settings = read_settings(path)
     loading.say_sense(path, settings, options)
-    fast = without_torch(path, options, settings)
+    fast = fast_engine(path, options, settings)
     if fast is None:
         return loading.load("translate", path, options)
     loading.say_licence(path, settings, options.messages)
     return fast
 
 
-def without_torch(
+def fast_engine(
     path: Path, options: TranslateOptions, settings: Values
 ) -> CTranslate2Translator | None:
     """Read a model for a search by CTranslate2; None if torch must search, or reports damage.

@@ -85,34 +85,6 @@ class EvaluateOptions(TranslateOptions):
     ordered: bool = True
 
 
-Files = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="Source and one or more references, or one TSV file; - is standard input. "
-        "With --hypotheses alone, all files are references; a table has sources, too."
-    ),
-]
-Confidence = Annotated[
-    bool,
-    typer.Option(
-        "--confidence",
-        help="95 % confidence intervals of BLEU, chrF and TER; p-values against the first system.",
-    ),
-]
-Checks = Annotated[
-    bool,
-    typer.Option(
-        "--checks",
-        help="Check translations against their sources instead: numbers, placeholders, tags, "
-        "loops, length. FILES: source and translation. Writes line, check and what was found.",
-    ),
-]
-ByLength = Annotated[bool, typer.Option("--by-length", help="BLEU by source length.")]
-Plot = Annotated[
-    Path | None, typer.Option(help="Draw BLEU by source length: a .png, .svg or .pdf file.")
-]
-
-
 @command
 @dataclass(kw_only=True)
 class TranslationEvaluation(Evaluation):
@@ -132,14 +104,36 @@ class TranslationEvaluation(Evaluation):
     task, unit, options_of = "translate", "sentence", EvaluateOptions
     EXAMPLE = "scores.lowercase=true"
 
-    files: Files = None
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Source and one or more references, or one TSV file; - is standard input. "
+            "With --hypotheses alone, all files are references; a table has sources, too."
+        ),
+    ] = None
     to: shared.To = ""
     source: shared.From = ""
     memory: shared.MemoryPairs = ()
-    confidence: Confidence = False
-    checks: Checks = False
-    by_length: ByLength = False
-    plot: Plot = None
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence",
+            help="95 % confidence intervals of BLEU, chrF and TER; p-values against the first "
+            "system.",
+        ),
+    ] = False
+    checks: Annotated[
+        bool,
+        typer.Option(
+            "--checks",
+            help="Check translations against their sources instead: numbers, placeholders, tags, "
+            "loops, length. FILES: source and translation. Writes line, check and what was found.",
+        ),
+    ] = False
+    by_length: Annotated[bool, typer.Option("--by-length", help="BLEU by source length.")] = False
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw BLEU by source length: a .png, .svg or .pdf file.")
+    ] = None
     test_set: EvaluationSet = field(init=False)
     scoring: Scoring = field(init=False)
 

@@ -24,7 +24,7 @@ from attncli.training.prepared import (
     reading,
     write_vocabulary,
 )
-from attncli.translate.dev import DevTexts
+from attncli.translate._dev import DevTexts
 from attncli.translate.rows_source import RowTraining
 from models.core.errors import ModelError
 from models.core.files import write_text

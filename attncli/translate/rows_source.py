@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attncli.training.sources import Comparison, TrainingSource
-from attncli.translate.settings import RowData
+from attncli.translate._settings import RowData
 from attncli.translate.source import BLEU, TextTraining, check_files
 from models.core.errors import ModelError
 from models.core.use_config import check_joint

@@ -28,7 +28,7 @@ from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_r
 from attncli.task.runner import JsonObject
 from attncli.terminal.messages import counted, current_screen, one_cell
 from attncli.translate import engine as engines
-from attncli.translate.alignment import token_weights
+from attncli.translate._alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
 from attncli.translate.doubts import reason
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
@@ -56,7 +56,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
     task = shipped = "translate"
     doing, unit, into, options_of = "translating", "sentence", "translation", TranslateOptions
     documents, item = "attn translate -i", staticmethod(text_line)
-    load = staticmethod(engines.open_text_models)
+    load = staticmethod(engines.load)
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from attncli.data.embedded import as_table
 from attncli.training.settings.config import DataConfig
 from attncli.training.settings.corpora import CorpusConfig, check_corpora
 from attncli.training.sources import Comparison, Sizes, TrainingSource, fit_limits
-from attncli.translate.settings import RowData, TextData
+from attncli.translate._settings import RowData, TextData
 from models.core.errors import ModelError
 from models.core.use_config import check_joint
 

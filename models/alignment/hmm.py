@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from models.alignment.chain import NULL, Posterior, forward_backward, steps_of, widths
+from models.alignment._chain import NULL, Posterior, forward_backward, steps_of, widths
 from models.alignment.links import (
     Group,
     Links,

@@ -60,7 +60,7 @@ ANNEXES: dict[str, AnnexRow] = {
         "source": {"rows": "models.core.row_source:RowSource"},
         "training": {"rows": "attncli.translate.rows_source:RowTraining"},
     },
-    "compare": {"command": {"models compare": "attncli.commands.compare:compare"}},
+    "compare": {"command": {"models compare": "attncli.commands.compare:CompareCommand"}},
     "importers": {
         "importer": {
             "hub": "models.importers.hub",

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from models.core.config import MAX_BATCH_TOKENS, ModelConfig
+from models.core.config import MAX_BATCH_TOKENS, FormOfAddress, ModelConfig
 from models.core.errors import ConfigurationError, InputError
 from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.types import EMPTY, Hypothesis, Translation
@@ -206,8 +206,11 @@ class TextTranslator(TrainedModel):
         """Return this model with a form of address, formal or informal, in its outputs.
 
         The token of the form stands in front of a text, behind the language. Raises
-        ConfigurationError for a model that has no such token.
+        ConfigurationError for another form, and for a model that has no such token.
         """
+        if form not in get_args(FormOfAddress):
+            expected = " or ".join(get_args(FormOfAddress))
+            raise ConfigurationError(f"the form of address {form!r}", expected)
         find = self.tokenizer.source
         if not find.is_control(find.piece_to_id(f"<{form}>")):
             raise ConfigurationError(

@@ -17,8 +17,8 @@ from models.core.config import HOP
 from models.core.errors import ConfigurationError, InputError, ModelError
 from models.core.types import Hypothesis, Memory
 from models.core.use_config import SearchConfig
+from models.engines._steered import looked_at, steered_search
 from models.engines.captioner import words as word_ranges
-from models.engines.steered import looked_at, steered_search
 from models.engines.trained import TorchModel
 from models.engines.transcripts import (
     NamedRecording,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PIECES = "models.engines.transcriber:Transcriber"
-WHISPER = "models.engines.whisper:WhisperTranscriber"
+WHISPER = "models.engines._whisper:WhisperTranscriber"
 NamedRecording = tuple[str, Callable[[], Recording]]  # for messages; opens the recording
 
 

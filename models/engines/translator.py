@@ -18,7 +18,7 @@ from torch import Tensor
 from models.core.errors import ConfigurationError
 from models.core.types import Memory, select
 from models.core.use_config import SearchConfig
-from models.engines.terms import with_terms
+from models.engines._terms import with_terms
 from models.engines.text_translator import EncodedText, TextTranslator, limit_of
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle

@@ -30,12 +30,12 @@ from models.core.errors import ConfigurationError, DamagedError, intact
 from models.core.settings import Values, check_limits, to_dict
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
-from models.importers.schema import Rule, Schema, read_json, rules
-from models.importers.weights import FileWeights, PublishedWeights, write_tensors
+from models.importers._schema import Rule, Schema, read_json, rules
+from models.importers._weights import FileWeights, PublishedWeights, write_tensors
 from models.networks.bundle import build, sizes_of
 from models.storage.archive import About, members_of, opened
 from models.storage.digests import write_digests
-from models.storage.settings import CARD, FORMAT, NAME, WEIGHTS, to_text
+from models.storage.settings import CARD, FORMAT, NAME, WEIGHTS, stored_model, to_text
 from models.storage.weights import SPARE, stored_tensors
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import SILENT, Vocabulary, known_pieces
@@ -43,12 +43,12 @@ from models.text.vocabulary import SILENT, Vocabulary, known_pieces
 FORMATS = with_entries(  # name to class, imported when a folder is looked at
     "published",
     {
-        "marian": "models.importers.marian:Marian",
-        "marian-files": "models.importers.marian:MarianFiles",
-        "m2m100": "models.importers.m2m100:M2m100",
-        "blip": "models.importers.captioners:Blip",
-        "vit-gpt2": "models.importers.captioners:VitGpt2",
-        "ctranslate2": "models.importers.ctranslate2:CTranslate2Folder",
+        "marian": "models.importers._marian:Marian",
+        "marian-files": "models.importers._marian:MarianFiles",
+        "m2m100": "models.importers._m2m100:M2m100",
+        "blip": "models.importers._captioners:Blip",
+        "vit-gpt2": "models.importers._captioners:VitGpt2",
+        "ctranslate2": "models.importers._ctranslate2:CTranslate2Folder",
     },
 )
 PICKLED = ".pt"  # a file of PyTorch
@@ -252,7 +252,7 @@ def write_bundle(
         )
     settings = {
         "format": FORMAT,
-        "model": to_dict(found.model),
+        "model": stored_model(found.model),
         "tokenizer": to_dict(found.tokenizer_config),
         "search": to_dict(found.search),
         "vocabulary": sizes._asdict(),

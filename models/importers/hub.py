@@ -20,7 +20,7 @@ from models.core.errors import (
     NotFoundError,
     ResourceError,
 )
-from models.importers.weights import PICKLED, SAFE
+from models.importers._weights import PICKLED, SAFE
 from models.storage.digests import file_digest
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")

@@ -19,10 +19,10 @@ from models.core.config import AudioConfig, ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.settings import Values
 from models.core.use_config import SearchConfig, TokenizerConfig
+from models.importers._captioners import json_vocabulary, read_tokenizer
+from models.importers._marian import BART, SIZES, Bart
+from models.importers._schema import Rule, read_json, rules
 from models.importers.base import SEARCH, Imported, facts
-from models.importers.captioners import json_vocabulary, read_tokenizer
-from models.importers.marian import BART, SIZES, Bart
-from models.importers.schema import Rule, read_json, rules
 from models.text.languages import target_token
 from models.text.vocabulary import Special
 

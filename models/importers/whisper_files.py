@@ -21,10 +21,10 @@ from torch import Tensor
 from models.core.errors import NotFoundError, intact
 from models.core.files import read_regular
 from models.core.settings import Values
+from models.importers._captioners import read_tokenizer
+from models.importers._schema import Rule, read_json, read_list, validated
+from models.importers._weights import CTranslate2Weights, load_pickled, whole_tensors
 from models.importers.base import PICKLED
-from models.importers.captioners import read_tokenizer
-from models.importers.schema import Rule, read_json, read_list, validated
-from models.importers.weights import CTranslate2Weights, load_pickled, whole_tensors
 from models.importers.whisper import Whisper
 from models.storage.settings import NAME
 from models.text.json_tokenizer import SIGNS

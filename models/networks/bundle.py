@@ -47,6 +47,7 @@ from models.storage.settings import (
     Shared,
     WeightPrecision,
     read_stored,
+    stored_model,
     to_text,
 )
 from models.storage.settings import NAME as CONFIG
@@ -163,7 +164,7 @@ def settings_of(bundle: Bundle) -> dict[str, object]:
     prepare = to_dict(bundle.prepare) if bundle.prepare != PrepareConfig() else {}
     return {
         "format": FORMAT,
-        "model": to_dict(bundle.model.config),
+        "model": stored_model(bundle.model.config),
         "tokenizer": to_dict(replace(bundle.tokenizer_config, model=())),  # it names no file
         "search": to_dict(bundle.search),
         "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),

@@ -6,7 +6,7 @@ from models.attention.layers import Embedding
 from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.types import VocabularySizes
-from models.networks.captioning import AdaptiveDecoder, ShowAttendTellDecoder, TopDownDecoder
+from models.networks._captioning import AdaptiveDecoder, ShowAttendTellDecoder, TopDownDecoder
 from models.networks.family import RecurrentCaptioner, TransformerModel, embedding_scale
 from models.networks.image_encoder import ImageEncoder
 from models.networks.transformer_encoder import ImageTransformerEncoder

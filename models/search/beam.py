@@ -21,6 +21,7 @@ from torch import Tensor
 from models.core.limits import GIVE_TURN
 from models.core.types import select, to_device
 from models.core.use_config import SearchConfig
+from models.search._sampling import sample
 from models.search.hypotheses import (
     Backend,
     Finished,
@@ -32,7 +33,6 @@ from models.search.hypotheses import (
     length_penalty,
 )
 from models.search.repeats import log_probs_of
-from models.search.sampling import sample
 from models.text.tokenizer import END, FIRST_OUTPUT, START
 
 

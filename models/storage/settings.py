@@ -10,7 +10,7 @@ from models.core.config import ModelConfig
 from models.core.errors import DamagedError, ModelError, NotFoundError, intact, naming
 from models.core.files import check_regular, read_regular, write_text
 from models.core.settings import Values, from_dict, parse_json, to_dict
-from models.core.sources import source_of, vocabulary_sizes
+from models.core.sources import source_of, unused_settings, vocabulary_sizes
 from models.core.types import VocabularySizes
 from models.core.use_config import (
     AlignConfig,
@@ -136,6 +136,19 @@ def read_stored(folder: Path, settings: Values | None = None) -> StoredBundle:
         sizes=sizes,
         confidence=confidence,
     )
+
+
+def stored_model(config: ModelConfig) -> Values:
+    """Return the settings of a model for its bundle, without those of other families.
+
+    A setting that the family does not read is stored only if it differs from its default.
+    """
+    usual, unused = to_dict(ModelConfig()), unused_settings(config)
+    return {
+        name: value
+        for name, value in to_dict(config).items()
+        if f"model.{name}" not in unused or value != usual[name]
+    }
 
 
 def to_text(settings: Values) -> str:

@@ -13,13 +13,13 @@ from models.core.errors import ConfigurationError, intact, unknown_name
 from models.core.files import read_regular
 from models.core.sources import TAB
 from models.core.use_config import TokenizerConfig, check_joint
+from models.text._learning import END as END
+from models.text._learning import PAD as PAD  # other modules import them from here
+from models.text._learning import START as START
+from models.text._learning import UNKNOWN as UNKNOWN
+from models.text._learning import learn
 from models.text.json_tokenizer import JsonProcessor
 from models.text.languages import TO, control_tokens, target_token
-from models.text.learning import END as END
-from models.text.learning import PAD as PAD  # other modules import them from here
-from models.text.learning import START as START
-from models.text.learning import UNKNOWN as UNKNOWN
-from models.text.learning import learn
 from models.text.normalise import composed, nfc, normalise
 from models.text.own_vocabulary import extended, own_model, own_tokens
 from models.text.vocabulary import without_prefix

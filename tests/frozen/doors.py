@@ -15,7 +15,7 @@ from unittest import mock
 
 import attncli
 from attncli.data import tones
-from attncli.jobs import bulk_work
+from attncli.jobs import _bulk_work as bulk_work
 from attncli.serve.options import ServeOptions
 from attncli.shell import app
 from models.storage.installed import BOX

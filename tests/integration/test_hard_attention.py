@@ -57,9 +57,9 @@ def served(
 def ask(served: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Return a function that asks a service with these models."""
     testing = pytest.importorskip("starlette.testclient")
-    from attncli.serve.app import application
+    from attncli.serve._app import application
+    from attncli.serve._service import Service
     from attncli.serve.options import ServeOptions
-    from attncli.serve.service import Service
 
     monkeypatch.setenv("ATTN_MODELS", str(served))
     service = Service(ServeOptions(threads=1))

@@ -22,7 +22,7 @@ from attncli.data.named_files import NamedFile
 from attncli.interface.bulk import BatchMapper
 from attncli.serve.models import Job, ServedModel
 from attncli.task.table import RUNNERS, find_runner
-from attncli.translate.dev import DevTexts
+from attncli.translate._dev import DevTexts
 from models.networks.bundle import read
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
@@ -278,9 +278,9 @@ def test_an_explanation_is_that_of_the_output_of_the_command(
 def ask() -> Iterator[Ask]:
     """Return a function that asks a service."""
     testing = pytest.importorskip("starlette.testclient")
-    from attncli.serve.app import application
+    from attncli.serve._app import application
+    from attncli.serve._service import Service
     from attncli.serve.options import ServeOptions
-    from attncli.serve.service import Service
 
     service = Service(ServeOptions(threads=1))
     client = testing.TestClient(application(service), base_url="http://127.0.0.1")

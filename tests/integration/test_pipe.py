@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from attncli.shell import app
-from attncli.translate import engine
+from attncli.translate.runner import TranslateRunner
 from tests.forks import in_child, use_files
 from tests.upper_model import opened
 
@@ -45,7 +45,7 @@ def translate(data: bytes, *options: str) -> tuple[bytes, str, int]:
         def answer() -> None:
             os.close(writer)
             use_files((reader, out.fileno(), err.fileno()))
-            engine.open_text_model = opened  # type: ignore[assignment]
+            TranslateRunner.load = opened  # type: ignore[assignment]
             sys.argv = ["attn", "translate", "-m", "upper", *options]
             app.main()
 

@@ -245,10 +245,10 @@ def _line(random: Random) -> bytes:
 
 def _translate_tagged(given: Path, out: Path, random: Random) -> None:
     """Translate with a model of capitals, sometimes with tags."""
-    from attncli.translate import engine as engines
+    from attncli.translate.runner import TranslateRunner
     from tests.upper_model import opened
 
-    engines.open_text_model = opened  # type: ignore[assignment]
+    TranslateRunner.load = opened  # type: ignore[assignment]
     keep = ["--keep-tags"] if random.random() < 0.5 else []
     _run("translate", given, out, "-m", "upper", *keep)
 

@@ -188,7 +188,9 @@ class TrainConfig:
         1, "random seed of initial weights, data order and dropout", at_most=MAX_SEED
     )
     evaluate_every: int = option(
-        0, "updates between evaluations (0: after an epoch, at most ten times in train.steps)"
+        0,
+        "updates between evaluations (0: after an epoch, at most ten times in train.steps; without "
+        "that limit at least 10 updates apart)",
     )
     metric: str = option(
         "auto",

@@ -20,13 +20,14 @@ from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
 from attncli.interface.bulk import BatchMapper
-from attncli.jobs import bulk_run, bulk_work
+from attncli.jobs import _bulk_work as bulk_work
+from attncli.jobs import bulk_run
 from attncli.jobs.bulk_job import BulkJob, chunk_results, read_job
 from attncli.jobs.bulk_run import part_name, read_part, write_part
-from attncli.jobs.bulk_shards import Shard, ShardResult
+from attncli.jobs.bulk_shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.shell import app
 from attncli.translate.runner import TranslateRunner
-from models.core.errors import ResourceError
+from models.core.errors import InputError, ResourceError
 from models.engines.translator import Translator
 from tests.attncli.bulk import in_process
 
@@ -147,6 +148,12 @@ def test_a_damaged_part_is_processed_again(tmp_path: Path) -> None:
     assert read_part(path) == part
     path.write_bytes(path.read_bytes()[:-1])
     assert read_part(path) is None
+
+
+def test_line_ends_of_carriage_returns_are_named(tmp_path: Path) -> None:
+    (path := tmp_path / "f.txt").write_bytes(b"a dog\ra cat\r")
+    with pytest.raises(InputError, match="f.txt has line ends of carriage returns alone"):
+        next(shards_of(BulkJob("translate", ()), [BulkSource((path,), path)], 9))
 
 
 def test_another_setting_has_other_parts(tiny_bundle: Path) -> None:

@@ -28,6 +28,11 @@ def read(data: bytes) -> list[Line]:
     return [line for chunk in read_chunks(io.BytesIO(data)) for line in chunk]
 
 
+def lines_of(path: Path) -> list[str]:
+    with lines.open_text(path) as found:
+        return list(found)
+
+
 ENDS = "a\u2028b\x85c\x0bd\x0ce\x00f\x1cg\rh"  # of other readers
 
 
@@ -37,6 +42,21 @@ def test_lines_end_at_newline_only_and_a_mark_of_the_order_is_no_text() -> None:
     for encoding in ("utf-16-le", "utf-16-be"):
         with pytest.raises(InputError, match="the input in UTF-16.*iconv"):
             read("\ufeffa\nb\n".encode(encoding))
+
+
+def test_every_reader_names_line_ends_of_carriage_returns_alone(tmp_path: Path) -> None:
+    content = b"a dog\ra cat\r"
+    (path := tmp_path / "f.txt").write_bytes(content)
+    for reader in (
+        lambda: read(content),
+        lambda: list(read_chunks(pipe_with(content))),
+        lambda: list(read_chunks(pipe_with(gzip.compress(content)))),
+        partial(lines_of, path),
+    ):
+        with pytest.raises(InputError, match="carriage returns alone.*tr"):
+            reader()
+    assert [line.text for line in read(b"a dog\r\na\rcat\n")] == ["a dog", "a\rcat"]
+    assert [line.text for line in read(b"a dog\r")] == ["a dog\r"]
 
 
 def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.classify.table import read_labelled
+from attncli.classify._table import read_labelled
 from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.captions import read_captions
 from attncli.data.corpus import read_pairs
@@ -82,7 +82,7 @@ REFUSED: list[tuple[str, str | bytes, str]] = [  # reader, content, what the lin
     ("pairs", "", "is empty; expected a sentence on each line"),
     ("pairs", "a\tA\nb\n", "line 2 has no tab"),
     ("pairs", "a ||| b\nc\n", r"line 2 has no \|\|\|"),
-    ("pairs", "a\tA\n".encode("utf-16"), "`iconv -f UTF-16 -t UTF-8`"),
+    ("pairs", "a\tA\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
     (
         "pairs",
         b"a\tA\nb\xff\tB\n",

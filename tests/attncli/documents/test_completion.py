@@ -14,9 +14,9 @@ import pytest
 import yaml
 from lxml import etree
 
-from attncli.documents.completion import completed
+from attncli.documents._completion import completed
 from attncli.shell.app import run
-from attncli.translate import engine as engines
+from attncli.translate.runner import TranslateRunner
 from models.core.errors import InputError
 from tests.upper_model import opened
 
@@ -192,7 +192,7 @@ def test_the_command_completes_a_file_or_refuses_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(engines, "open_text_model", opened)
+    monkeypatch.setattr(TranslateRunner, "load", opened)
     into = tmp_path / f"into.{name}"
     (tmp_path / name).write_text(source, "utf-8")
     into.write_text(existing, "utf-8")

@@ -17,7 +17,8 @@ import pytest
 
 from attncli.data.alignments import parse_pharaoh
 from attncli.documents import translation as jobs
-from attncli.documents.completion import completed
+from attncli.documents._completion import completed
+from attncli.documents._inline import read_lines
 from attncli.documents.document import (
     DocumentOptions,
     balanced,
@@ -25,7 +26,6 @@ from attncli.documents.document import (
     string_segment,
 )
 from attncli.documents.formats import FORMATS
-from attncli.documents.inline import read_lines
 from attncli.documents.tags import parse
 from attncli.documents.translation import KEYED
 from attncli.faithful.checks import check

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from attncli.documents import messages
+from attncli.documents import _messages as messages
 from attncli.documents import translation as documents
+from attncli.documents._inline import TAGS, read_lines, with_lines, with_words
 from attncli.documents.document import (
     Document,
     DocumentOptions,
@@ -20,7 +21,6 @@ from attncli.documents.document import (
     reassemble,
 )
 from attncli.documents.formats import FORMATS
-from attncli.documents.inline import TAGS, read_lines, with_lines, with_words
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
 from tests.attncli.documents import generated

@@ -247,6 +247,8 @@ def test_a_document_in_utf_16_stays_in_it() -> None:
             assert done[:2] == mark and b"D\0O" in done and len(document.segments)
         with pytest.raises(InputError, match="in UTF-16.*iconv -f UTF-16"):  # as lines are
             opened(mark + "the dog\n".encode(encoding), "text", DocumentOptions())
+    with pytest.raises(InputError, match="carriage returns alone"):
+        opened(b"a dog\ra cat\r", "text", DocumentOptions())
     with pytest.raises(InputError, match="not UTF-16"):
         decoded(b"\xff\xfea")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from attncli.documents import packed
+from attncli.documents import _packed as packed
 from attncli.documents import translation as documents
 from attncli.documents.document import Document, DocumentOptions, read_document
 from attncli.documents.formats import PACKED

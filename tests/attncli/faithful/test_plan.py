@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
+from attncli.faithful._fit import Fitting, fitted
+from attncli.faithful._kinds import KINDS
 from attncli.faithful.branches import branches
 from attncli.faithful.divide import sentences
-from attncli.faithful.fit import Fitting, fitted
-from attncli.faithful.kinds import KINDS
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.options.shared import check_texts

@@ -6,6 +6,8 @@ from random import Random
 
 import pytest
 
+from attncli.faithful._kinds import KINDS, PartKind
+from attncli.faithful._number_words import numbers_in_words
 from attncli.faithful.checks import (
     NAMES,
     are_faithful,
@@ -14,8 +16,6 @@ from attncli.faithful.checks import (
     check_marked,
     check_plain,
 )
-from attncli.faithful.kinds import KINDS, PartKind
-from attncli.faithful.number_words import numbers_in_words
 from attncli.faithful.numbers import localised
 from attncli.faithful.protect import Part, finder, is_sign, protect, restore, with_amounts
 from attncli.faithful.stand_ins import marked, readable, shifted

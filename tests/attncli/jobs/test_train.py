@@ -19,7 +19,8 @@ from safetensors.torch import load_file
 from attncli.data.grammar import generate
 from attncli.jobs import train
 from attncli.jobs.train import dry_run
-from attncli.training import stepper
+from attncli.training import _stepper as stepper
+from attncli.training._stepper import Stepper
 from attncli.training.command_line import settings
 from attncli.training.dev import described
 from attncli.training.estimate import Estimate
@@ -37,7 +38,6 @@ from attncli.training.interfaces import (
 from attncli.training.log import read_log
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.state import Counters, read_counters
-from attncli.training.stepper import Stepper
 from attncli.translate.data import dev_texts
 from attncli.translate.source import TextTraining
 from models import load

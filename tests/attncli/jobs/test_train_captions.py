@@ -16,8 +16,8 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from attncli.caption import features as image_features
+from attncli.classify._table import LabelledText, read_labelled
 from attncli.classify.data import learn, set_aside
-from attncli.classify.table import LabelledText, read_labelled
 from attncli.data import captions
 from attncli.data.grammar import split_tenses
 from attncli.training.command_line import settings

@@ -15,12 +15,12 @@ import pytest
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from attncli.processes.group import Rank, own_rank
+from attncli.processes._group import Rank, own_rank
 from attncli.shell import app
 from attncli.training import saving
+from attncli.training._stepper import Stepper, seed_of, split
 from attncli.training.log import read_log
-from attncli.training.stepper import Stepper, seed_of, split
-from attncli.translate.dev import DevTexts
+from attncli.translate._dev import DevTexts
 from models.core.errors import ModelError, ResourceError
 from tests.attncli.command_line import flags
 from tests.attncli.training import processes, small_captions
@@ -200,7 +200,7 @@ FAULTS = {  # process, update and fault; statuses; what is told
 def test_the_loss_of_a_process_is_told_in_one_line(
     name: str, texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.processes.group.WAIT_SECONDS", 4.0)
+    monkeypatch.setattr("attncli.processes._group.WAIT_SECONDS", 4.0)
     fault, statuses, message = FAULTS[name]
     folder, config = tmp_path / "run", small_config(texts, *SIX_STEPS)
     assert train_in(2, config, folder, before=at(*fault)) == statuses

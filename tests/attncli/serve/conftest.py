@@ -14,9 +14,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from attncli.serve import process
-from attncli.serve.app import application
+from attncli.serve._app import application
+from attncli.serve._service import Service
 from attncli.serve.options import ServeOptions
-from attncli.serve.service import Service
 from models.storage.installed import BOX, is_bundle
 
 Start = Callable[..., str]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from attncli.serve.fields import PAGE
+from attncli.serve._fields import PAGE
 
 httpx = pytest.importorskip("httpx")
 

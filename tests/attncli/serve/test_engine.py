@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from attncli.serve import queue as engine_module
-from attncli.serve.queue import BATCH_COST, ModelThread
-from attncli.serve.requests import RequestError
+from attncli.serve import _queue as engine_module
+from attncli.serve._queue import BATCH_COST, ModelThread
+from attncli.serve._requests import RequestError
 from models.core.errors import InputError
 from models.core.limits import GIVE_TURN
 

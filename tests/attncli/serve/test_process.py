@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from attncli.serve.access import Hosts, Keys, Origins
+from attncli.serve._access import Hosts, Keys, Origins
 from attncli.serve.options import ServeOptions
 from models.core.errors import ModelError
 from tests.attncli.command_line import Attn

@@ -16,10 +16,10 @@ import pytest
 from PIL import Image
 
 from attncli import load
-from attncli.serve import information
-from attncli.serve import service as service_module
-from attncli.serve.app import ENDPOINTS
-from attncli.serve.fields import PAGE
+from attncli.serve import _information as information
+from attncli.serve import _service as service_module
+from attncli.serve._app import ENDPOINTS
+from attncli.serve._fields import PAGE
 from models.core.errors import NotFoundError
 from tests.attncli.command_line import Attn
 from tests.attncli.serve.conftest import Start
@@ -240,7 +240,7 @@ def test_work_without_a_bound_is_refused_before_it_begins(url: str) -> None:
 def test_bodies_that_do_not_end_are_refused_together(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.serve.app.REFUSED_SECONDS", 0.1)
+    monkeypatch.setattr("attncli.serve._app.REFUSED_SECONDS", 0.1)
     url = start(max_body=1)
     port, open_bodies = int(url.rpartition(":")[2]), []
     head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048576\r\n\r\n"

@@ -11,9 +11,9 @@ import pytest
 
 from attncli.commands.train_advice import start_advice
 from attncli.training import fit
+from attncli.training._stepper import Stepper
 from attncli.training.command_line import settings
 from attncli.training.interfaces import Ended, FinalModel
-from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
 from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import SMALL, Texts, run, small_config

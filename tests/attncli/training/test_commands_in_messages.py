@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.classify.table import read_labelled
+from attncli.classify._table import read_labelled
 from attncli.data.captions import _rows
 from attncli.shell import app as shell
 from attncli.training.command_line import settings

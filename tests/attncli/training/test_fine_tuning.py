@@ -14,8 +14,9 @@ import models
 from attncli.data.grammar import generate
 from attncli.data.memory import read_memory
 from attncli.data.mixture import Mixture
-from attncli.fine_tuning import replay, retention
-from attncli.fine_tuning.retention import Tensors
+from attncli.fine_tuning import _retention as retention
+from attncli.fine_tuning import replay
+from attncli.fine_tuning._retention import Tensors
 from attncli.fine_tuning.settings import BOUNDED, MAX_PASSES, MIN_PASSES, fine_tuning
 from attncli.training import estimate
 from attncli.training.command_line import settings, with_languages
@@ -34,8 +35,8 @@ from attncli.training.run import Run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import CorpusConfig, parse_corpus
 from attncli.training.state import finished_run
-from attncli.translate.dev import DevDirections, DevTexts
-from attncli.translate.settings import TextData
+from attncli.translate._dev import DevDirections, DevTexts
+from attncli.translate._settings import TextData
 from models.core.errors import DamagedError, ModelError
 from models.core.use_config import AlignConfig, TokenizerConfig
 from models.networks.bundle import read

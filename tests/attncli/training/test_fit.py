@@ -17,19 +17,19 @@ import torch
 from attncli.data.examples import epoch_plan
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring, score
+from attncli.training._stepper import Stepper
 from attncli.training.dev import metric_for
-from attncli.training.fit import due, judged, limit_reached, watch
+from attncli.training.fit import due, evaluation_interval, judged, limit_reached, watch
 from attncli.training.interfaces import Scores, Stepped, UpdateBatch
 from attncli.training.log import add_update, interval_record
 from attncli.training.precision import GROW
 from attncli.training.run import fresh_state
 from attncli.training.saving import averaged
+from attncli.training.settings._schedule import done_share, learning_rate, time_share
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import done_share, learning_rate, time_share
 from attncli.training.sources import source_of_run
 from attncli.training.state import Counters, State, content, restore, to_bytes
-from attncli.training.stepper import Stepper
-from attncli.translate.dev import DevTexts
+from attncli.translate._dev import DevTexts
 from models.core.errors import ModelError
 from models.core.files import write_bytes
 from models.storage.weights import weights_of
@@ -373,13 +373,28 @@ def test_training_and_evaluation_count_the_same_tokens() -> None:
 def test_a_run_of_few_updates_has_at_most_ten_evaluations_and_one_at_its_end(seed: int) -> None:
     rng = random.Random(seed)
     steps, batches = rng.randint(20, 999), rng.randint(1, 60)
-    config, counters, at = TrainConfig(steps=steps, epochs=0), Counters(), list[int]()
+    config = TrainConfig(steps=steps, epochs=0)
+    at = evaluated(config, batches, steps)
+    assert at[-1] == steps and len(at) <= 11
+    assert len(at) >= min(steps // batches, 10) // 2
+    every = evaluation_interval(config, batches)
+    assert every % batches == 0 and at[:-1] == [*range(every, steps, every)]
+
+
+@pytest.mark.parametrize(("batches", "every"), [(1, 10), (3, 12), (10, 10), (12, 12)])
+def test_tiny_epochs_are_not_each_evaluated(batches: int, every: int) -> None:
+    config = TrainConfig(steps=0, epochs=100)
+    assert evaluated(config, batches, 60) == [*range(every, 61, every)]
+    assert evaluation_interval(config, batches) == every
+
+
+def evaluated(config: TrainConfig, batches: int, steps: int) -> list[int]:
+    """Return the updates of a run after which it is evaluated."""
+    counters, at = Counters(), list[int]()
     counters.evaluated = 0
     for step in range(1, steps + 1):
         counters.step, counters.batch = step, (step - 1) % batches + 1
         if due(counters, batches, config):
             at.append(step)
             counters.evaluated = step
-    assert at[-1] == steps and len(at) <= 11
-    assert all(step % batches == 0 for step in at[:-1])
-    assert len(at) >= min(steps // batches, 10) // 2
+    return at

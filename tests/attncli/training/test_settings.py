@@ -20,7 +20,7 @@ from attncli.training.initial import check_buildable
 from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
 from attncli.training.settings.toml import from_toml, to_toml
 from attncli.training.sources import training_source
-from attncli.translate.settings import TextData
+from attncli.translate._settings import TextData
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ModelError
 from models.core.registry import source_name

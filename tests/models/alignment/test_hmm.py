@@ -13,7 +13,7 @@ from attncli.data.alignments import PairLinks
 from attncli.data.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from models.alignment import diagonal
-from models.alignment.chain import NULL, forward_backward, smoothed, steps_of, widths
+from models.alignment._chain import NULL, forward_backward, smoothed, steps_of, widths
 from models.alignment.hmm import HMM, MODEL1, JointHmm, link_probabilities, trained, turned
 from models.alignment.weights import UnitWeights
 from models.core.config import MAX_WORDS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from models.core.config import ImageConfig, ModelConfig
+from models.core.config import AudioConfig, ImageConfig, ModelConfig
 from models.core.errors import ModelError
 from models.core.registry import names
 from models.core.settings import from_dict, limits_of, to_dict
@@ -16,6 +16,7 @@ from models.core.sources import unused_settings
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.storage.presets import PRESETS, model_config
+from models.storage.settings import stored_model
 from tests.models.small import VOCABULARY, hears, reads_images, small_config
 
 PRESET = {model_config(name).family: name for name in PRESETS}
@@ -87,3 +88,14 @@ def test_whole_tables_are_left_out_only_where_they_have_no_effect(family: str) -
     if "model.image" in unused:
         plain = dataclasses.replace(config, image=ImageConfig(size=64, dropout=0.5))
         assert built(plain, textless).keys() == built(config, textless).keys()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_bundle_stores_no_defaults_of_other_families(preset: str) -> None:
+    config = model_config(preset)
+    stored = stored_model(config)
+    assert from_dict(ModelConfig, stored) == config
+    assert ("audio" in stored) is hears(preset)
+    assert ("cell" in stored) is not ("transformer" in config.family)
+    other = dataclasses.replace(config, audio=AudioConfig(rate=8001), cell="lstm")
+    assert from_dict(ModelConfig, stored_model(other)) == other

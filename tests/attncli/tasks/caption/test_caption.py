@@ -17,8 +17,8 @@ import pytest
 import torch
 from PIL import Image
 
+from attncli.caption._outputs import CaptionStatistics
 from attncli.caption.images import PixelBudget
-from attncli.caption.outputs import CaptionStatistics
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
 from attncli.render.image_maps import AttentionMaps

@@ -11,13 +11,13 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.caption.self_critical import SelfCritical, likelihoods
+from attncli.caption._self_critical import SelfCritical, likelihoods
 from attncli.data.examples import epoch_plan
+from attncli.training._stepper import Stepper
 from attncli.training.interfaces import UpdateBatch
 from attncli.training.run import fresh_state
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import source_of_run
-from attncli.training.stepper import Stepper
 from models.core.errors import ModelError
 from models.core.types import Batch, Memory
 from models.core.use_config import SearchConfig

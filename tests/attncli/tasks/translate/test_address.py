@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from attncli import load
+from models.core.errors import ConfigurationError
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
 
@@ -54,6 +55,12 @@ def test_commands_and_python_agree_alone_and_in_a_batch(attn: Attn) -> None:
     found = plain.translate(texts, to="de", source="en", address="formal")
     assert [one.text for one in found] == together
     assert together != [one.text for one in plain.translate(texts, to="de", source="en")]
+
+
+def test_another_form_is_refused_with_the_two_that_there_are() -> None:
+    model: Any = load("everyday")
+    with pytest.raises(ConfigurationError, match="'rude'; expected formal or informal"):
+        model.translate("Call me.", to="de", address="rude")
 
 
 def test_alignments_link_the_words_of_the_text_alone(attn: Attn) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import attncli
-from attncli.serve.translate import doubts
+from attncli.serve._translate import doubts
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models.core.settings import to_dict

@@ -17,7 +17,7 @@ from attncli.documents.document import DocumentOptions
 from attncli.faithful.checks import Check
 from attncli.faithful.result import TranslatedLine
 from attncli.shell.app import run
-from attncli.translate import engine as engines
+from attncli.translate.runner import TranslateRunner
 from models.core.types import EMPTY, Translation
 from tests.upper_model import opened
 
@@ -129,7 +129,7 @@ def test_a_document_is_written_as_its_format_requires_or_refused_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(engines, "open_text_model", opened)
+    monkeypatch.setattr(TranslateRunner, "load", opened)
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(content)
     given = words.split() if "-o" in words else ["-o", f"{name}.out", *words.split()]

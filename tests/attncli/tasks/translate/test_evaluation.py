@@ -17,8 +17,8 @@ from attncli.data.corpus import read_pairs
 from attncli.scoring import translations as scoring
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring
-from attncli.translate import engine as engines
 from attncli.translate.evaluate_command import evaluation_set
+from attncli.translate.runner import TranslateRunner
 from models.core.errors import ModelError
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
@@ -37,7 +37,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 @pytest.fixture
 def upper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "open_text_model", opened)
+    monkeypatch.setattr(TranslateRunner, "load", opened)
 
 
 def test_scores_and_signatures_are_those_of_sacrebleu() -> None:
@@ -63,7 +63,7 @@ class Repeating(Upper):
 def test_a_loop_is_reported_unless_a_reference_of_its_line_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attn: Attn
 ) -> None:
-    monkeypatch.setattr(engines, "open_text_model", lambda path, options: Repeating())
+    monkeypatch.setattr(TranslateRunner, "load", lambda path, options: Repeating())
     table = tmp_path / "commands.tsv"
     table.write_text(f"go\ton\t{'walk ' * 8}\ngo far\twalk\twalk on\nwait\twalk walk\n")
     assert "outputs with a repetition loop: 2" in attn("evaluate", "-m", "x", table).err

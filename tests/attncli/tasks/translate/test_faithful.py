@@ -15,7 +15,7 @@ import pytest
 from attncli.documents.tags import count
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.shell.app import run
-from attncli.translate.alignment import AlignTranslations, token_weights
+from attncli.translate._alignment import AlignTranslations, token_weights
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from attncli.faithful.kinds import CURRENCIES
+from attncli.faithful._kinds import CURRENCIES
 from attncli.faithful.protect import SOFT, is_sign
 from attncli.faithful.result import TranslatedLine
 from attncli.translate.engine import TranslateOptions

@@ -14,9 +14,9 @@ from models.core.settings import limits_of
 from models.core.types import Memory, select
 from models.core.use_config import SearchConfig
 from models.networks.encoder_decoder import EncoderDecoder
+from models.search._sampling import sample_tokens
 from models.search.beam import search
 from models.search.hypotheses import Finished
-from models.search.sampling import sample_tokens
 from models.text.tokenizer import END, NEVER_OUTPUT, START
 from tests.models.inference.search.exhaustive import (
     WORDS,

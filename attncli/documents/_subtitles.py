@@ -8,6 +8,14 @@ from itertools import accumulate, groupby, pairwise
 from operator import or_
 from typing import NamedTuple
 
+from attncli.documents._inline import (
+    MARKED,
+    Piece,
+    PieceKind,
+    escaped,
+    inline_segment,
+    pieces_between,
+)
 from attncli.documents.document import (
     DocumentOptions,
     DocumentPart,
@@ -16,14 +24,6 @@ from attncli.documents.document import (
     balanced,
     begins_as_text,
     unescaped,
-)
-from attncli.documents.inline import (
-    MARKED,
-    Piece,
-    PieceKind,
-    escaped,
-    inline_segment,
-    pieces_between,
 )
 from attncli.faithful.pieces import LINE_END
 

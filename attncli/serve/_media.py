@@ -14,9 +14,9 @@ from attncli.caption.runner import CaptionedImage
 from attncli.data.named_files import NamedFile
 from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described
-from attncli.serve.catalogue import CAPTION
-from attncli.serve.requests import RequestError, invalid
-from attncli.serve.service import Call, call_of
+from attncli.serve._catalogue import CAPTION
+from attncli.serve._requests import RequestError, invalid
+from attncli.serve._service import Call, call_of
 from attncli.task.runner import JsonObject
 
 MAX_CAPTIONS = 20

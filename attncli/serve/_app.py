@@ -17,10 +17,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from attncli.serve import information, labels, media, translate
-from attncli.serve.fields import PAGE
-from attncli.serve.requests import SECONDS, RequestError, error_answer
-from attncli.serve.service import Service
+from attncli.serve import _information as information
+from attncli.serve import _labels as labels
+from attncli.serve import _media as media
+from attncli.serve import _translate as translate
+from attncli.serve._fields import PAGE
+from attncli.serve._requests import SECONDS, RequestError, error_answer
+from attncli.serve._service import Service
 from attncli.terminal import console
 from models.core.annexes import entries, find_part
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from attncli.jobs.train import evaluator
-from attncli.processes.group import Processes
+from attncli.processes._group import Processes
 from attncli.training.fit import fit
 from attncli.training.folder import RunFolder
 from attncli.training.precision import DTYPES, limit_kernel_caches

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.jobs.installed import listed
-from attncli.serve.requests import RequestError, invalid
+from attncli.serve._requests import RequestError, invalid
 from models.core.errors import ModelError, NotFoundError
 from models.core.use_config import TokenizerConfig
 from models.storage.archive import Facts, read_facts

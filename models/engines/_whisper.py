@@ -25,6 +25,21 @@ from models.core.config import HOP, ModelConfig
 from models.core.errors import ConfigurationError, InputError, ModelError, unknown_name
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
+from models.engines._whisper_engine import (
+    CTranslate2Whisper,
+    Decoded,
+    WhisperTokens,
+    window_features,
+)
+from models.engines._whisper_words import (
+    PER_SECOND,
+    SILENCE,
+    UNSPACED,
+    TimedPart,
+    invented,
+    with_words,
+    words_of,
+)
 from models.engines.ctranslate2_translator import missing_library
 from models.engines.transcripts import (
     NamedRecording,
@@ -34,21 +49,6 @@ from models.engines.transcripts import (
     Transcript,
     Word,
 )
-from models.engines.whisper_engine import (
-    CTranslate2Whisper,
-    Decoded,
-    WhisperTokens,
-    window_features,
-)
-from models.engines.whisper_words import (
-    PER_SECOND,
-    SILENCE,
-    UNSPACED,
-    TimedPart,
-    invented,
-    with_words,
-    words_of,
-)
 from models.search.prefix import PLAIN, Steering
 from models.signals.recordings import Floats, is_audible, silence
 from models.storage.settings import read_settings, read_stored
@@ -57,7 +57,7 @@ from models.text.languages import known_language
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from models.engines.whisper_torch import TorchWhisper
+    from models.engines._whisper_torch import TorchWhisper
 
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 MAX_COMPRESSION = 2.4  # bytes of a text over those that zlib needs; above it repeats itself
@@ -96,7 +96,7 @@ class WhisperTranscriber(SpeechModel):
             reason = missing_library(gpu=device == "auto")
 
         def read_in_torch() -> TorchWhisper:
-            from models.engines.whisper_torch import TorchWhisper
+            from models.engines._whisper_torch import TorchWhisper
 
             return TorchWhisper.read(folder, tokens, device if reason else "cpu", threads)
 

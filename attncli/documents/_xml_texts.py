@@ -10,7 +10,18 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from attncli.documents import html_page
+from attncli.documents import _html_page as html_page
+from attncli.documents._inline import (
+    MARKED,
+    Piece,
+    PieceKind,
+    escaped,
+    fold,
+    inline_segments,
+    pieces_between,
+    text_piece,
+)
+from attncli.documents._subtitles import TextLine, cue_segments, divided
 from attncli.documents.document import (
     TRANSLATED,
     Document,
@@ -23,17 +34,6 @@ from attncli.documents.document import (
     reassemble,
     unescaped,
 )
-from attncli.documents.inline import (
-    MARKED,
-    Piece,
-    PieceKind,
-    escaped,
-    fold,
-    inline_segments,
-    pieces_between,
-    text_piece,
-)
-from attncli.documents.subtitles import TextLine, cue_segments, divided
 from attncli.faithful.pieces import LINE_END
 from models.core.errors import InputError
 from models.core.types import Span

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from attncli.serve.requests import invalid
+from attncli.serve._requests import invalid
 
 PAGE = files("attncli.serve").joinpath("page")
 ALIKE = 0.8  # from which a name is that of a field, misspelt: clients also send fields of their own

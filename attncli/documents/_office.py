@@ -15,9 +15,9 @@ from operator import itemgetter
 from lxml import etree
 from lxml.etree import _Element as Node
 
+from attncli.documents._inline import TAB
+from attncli.documents._packed import CLOSE, InlinePart, OfficeFormat, read_office
 from attncli.documents.document import Document, DocumentOptions
-from attncli.documents.inline import TAB
-from attncli.documents.packed import CLOSE, InlinePart, OfficeFormat, read_office
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

@@ -13,8 +13,8 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from attncli.training.interfaces import Stepped, UpdateBatch
 from attncli.training.precision import grow, loss_scale
+from attncli.training.settings._schedule import done_share, learning_rate
 from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.schedule import done_share, learning_rate
 from attncli.training.state import State
 from attncli.training.world import ALONE, World
 from models.core.errors import ModelError, is_exhausted

@@ -20,6 +20,8 @@ from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
 from models.core.settings import Values
 from models.core.use_config import TokenizerConfig
+from models.importers._schema import Rule, read_json, read_list, renamed, rules, validated
+from models.importers._weights import NumpyWeights
 from models.importers.base import (
     Imported,
     Importer,
@@ -29,8 +31,6 @@ from models.importers.base import (
     search_settings,
     silenced,
 )
-from models.importers.schema import Rule, read_json, read_list, renamed, rules, validated
-from models.importers.weights import NumpyWeights
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import SILENT, Special, arranged, rearranged, with_languages
 

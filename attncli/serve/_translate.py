@@ -17,10 +17,10 @@ from attncli.faithful.pieces import LINE_END
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.faithful.steer import divided_steering
 from attncli.render.alignment import entries_of
-from attncli.serve.labels import AUTO, Detected, recognised
+from attncli.serve._labels import AUTO, Detected, recognised
+from attncli.serve._requests import RequestError, invalid
+from attncli.serve._service import Call, call_of
 from attncli.serve.models import Job
-from attncli.serve.requests import RequestError, invalid
-from attncli.serve.service import Call, call_of
 from attncli.task.panels import AlignedPair
 from attncli.task.runner import JsonObject
 from attncli.translate.chunks import joined

@@ -12,16 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from attncli.documents import html_page
-from attncli.documents.document import (
-    DocumentOptions,
-    DocumentPart,
-    Kept,
-    Texts,
-    filled,
-    has_letters,
-)
-from attncli.documents.inline import (
+from attncli.documents import _html_page as html_page
+from attncli.documents._inline import (
     SPACES,
     LineLayout,
     Piece,
@@ -30,9 +22,17 @@ from attncli.documents.inline import (
     on_one_line,
     text_piece,
 )
-from attncli.documents.markdown_blocks import as_common_mark
-from attncli.documents.subtitles import TextLine, lines_of
-from attncli.documents.values import read_yaml
+from attncli.documents._markdown_blocks import as_common_mark
+from attncli.documents._subtitles import TextLine, lines_of
+from attncli.documents._values import read_yaml
+from attncli.documents.document import (
+    DocumentOptions,
+    DocumentPart,
+    Kept,
+    Texts,
+    filled,
+    has_letters,
+)
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

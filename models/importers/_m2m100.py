@@ -16,9 +16,9 @@ from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
 from models.core.settings import Values
 from models.core.use_config import TokenizerConfig
+from models.importers._marian import SIZES, Bart, read_vocabulary
+from models.importers._schema import Rule, read_json, rules
 from models.importers.base import Imported, facts, search_settings
-from models.importers.marian import SIZES, Bart, read_vocabulary
-from models.importers.schema import Rule, read_json, rules
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
 

@@ -19,13 +19,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from attncli.options.settings import HardAttention
-from attncli.serve.access import Hosts, Keys, Origins, RateLimit
-from attncli.serve.catalogue import Catalogue
-from attncli.serve.fields import check_fields
-from attncli.serve.models import Job, ServedModel
-from attncli.serve.options import ServeOptions
-from attncli.serve.queue import BATCH_COST, ModelThread
-from attncli.serve.requests import (
+from attncli.serve._access import Hosts, Keys, Origins, RateLimit
+from attncli.serve._catalogue import Catalogue
+from attncli.serve._fields import check_fields
+from attncli.serve._queue import BATCH_COST, ModelThread
+from attncli.serve._requests import (
     SECONDS,
     Parameters,
     RequestError,
@@ -34,6 +32,8 @@ from attncli.serve.requests import (
     read_parameters,
     while_connected,
 )
+from attncli.serve.models import Job, ServedModel
+from attncli.serve.options import ServeOptions
 from models.core.config import FormOfAddress, ReadMode
 from models.core.limits import GIVE_TURN, free_memory
 from models.text.languages import Term

@@ -16,6 +16,7 @@ from html.parser import HTMLParser
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from attncli.documents._inline import Piece, PieceKind, escaped, inline_segments
 from attncli.documents.document import (
     REFERENCE,
     DocumentOptions,
@@ -27,14 +28,13 @@ from attncli.documents.document import (
     string_segment,
     unescaped,
 )
-from attncli.documents.inline import Piece, PieceKind, escaped, inline_segments
 from models.core.errors import InputError
 from models.core.limits import HTML_TAGS, HTML_UNENDED
 
 INLINE = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|rp|rt"
     "|ruby|s|samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
-    "|[gx][0-9]+|br\x1f.*"  # neutral tags of `attncli.documents.inline`, which clients send
+    "|[gx][0-9]+|br\x1f.*"  # neutral tags of `attncli.documents._inline`, which clients send
 )
 EMPTY = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
 OMITTED = re.compile(  # elements that have no end tag, and the tags that end them

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from lxml import etree
 from lxml.etree import _Element as Node
 
-from attncli.documents import html_page
+from attncli.documents import _html_page as html_page
+from attncli.documents._inline import TAB, Piece, PieceKind, inline_segments
 from attncli.documents.document import (
     Document,
     DocumentOptions,
@@ -24,7 +25,6 @@ from attncli.documents.document import (
     language_segment,
     reassemble,
 )
-from attncli.documents.inline import TAB, Piece, PieceKind, inline_segments
 from models.core.errors import DamagedError, InputError
 from models.core.limits import DIGITS, MIB, PACKED_TAGS, UNPACKED_BYTES
 
@@ -111,7 +111,7 @@ class InlinePart(NamedTuple):
     kind: PieceKind
     text: str = ""  # of text
     element: Any = None  # of markup, except for "close"
-    name: str = "g"  # of a tab: `attncli.documents.inline.TAB`
+    name: str = "g"  # of a tab: `attncli.documents._inline.TAB`
 
 
 CLOSE = InlinePart("close")

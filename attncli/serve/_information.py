@@ -8,9 +8,9 @@ from typing import get_args
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from attncli.serve.catalogue import CAPTION, OfferedModel, name_of
-from attncli.serve.labels import IDENTIFIER
-from attncli.serve.service import service_of
+from attncli.serve._catalogue import CAPTION, OfferedModel, name_of
+from attncli.serve._labels import IDENTIFIER
+from attncli.serve._service import service_of
 from attncli.task.runner import JsonObject
 from attncli.version import __version__
 from models.core.annexes import find_part

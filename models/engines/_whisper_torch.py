@@ -17,8 +17,7 @@ from torch import Tensor
 
 from models.core.types import DecodingStep, Memory
 from models.core.use_config import SearchConfig
-from models.engines.trained import usable_device
-from models.engines.whisper_engine import (
+from models.engines._whisper_engine import (
     SAMPLES,
     SMOOTHED,
     Decoded,
@@ -26,6 +25,7 @@ from models.engines.whisper_engine import (
     alignment_heads,
     window_features,
 )
+from models.engines.trained import usable_device
 from models.networks.bundle import read
 from models.networks.decoder import Wanted
 from models.networks.encoder_decoder import EncoderDecoder

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from models.core.errors import DamagedError, NotFoundError, intact, is_exhausted
-from models.importers.schema import Rule, read_json
+from models.importers._schema import Rule, read_json
 from models.storage.archive import members_of, opened
 
 SAFE, SAFE_INDEX, PICKLED = (

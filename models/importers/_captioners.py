@@ -20,8 +20,7 @@ from models.core.errors import intact
 from models.core.files import open_regular
 from models.core.settings import Values, parse_json
 from models.core.use_config import SearchConfig, TokenizerConfig
-from models.importers.base import Imported, Importer, facts, rows_of, silenced
-from models.importers.schema import (
+from models.importers._schema import (
     Rule,
     read_json,
     read_list,
@@ -30,6 +29,7 @@ from models.importers.schema import (
     rules,
     validated,
 )
+from models.importers.base import Imported, Importer, facts, rows_of, silenced
 from models.text.tokenizer import JSON, Tokenizer
 from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
 

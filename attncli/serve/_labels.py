@@ -12,10 +12,10 @@ from attncli.classify.languages import judged
 from attncli.classify.runner import UNKNOWN
 from attncli.data.lines import ClassifiedLine
 from attncli.faithful.pieces import MARKUP
-from attncli.serve.catalogue import CLASSIFY
+from attncli.serve._catalogue import CLASSIFY
+from attncli.serve._requests import RequestError, invalid
+from attncli.serve._service import Call, call_of
 from attncli.serve.models import Job
-from attncli.serve.requests import RequestError, invalid
-from attncli.serve.service import Call, call_of
 from attncli.task.runner import JsonObject
 
 MAX_LABELS = 1000

@@ -14,10 +14,10 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from attncli.documents import messages
+from attncli.documents import _messages as messages
+from attncli.documents._values import DAMAGED, LANGUAGE
+from attncli.documents._xml_texts import elements_of
 from attncli.documents.document import edited
-from attncli.documents.values import DAMAGED, LANGUAGE
-from attncli.documents.xml_texts import elements_of
 from models.core.errors import InputError
 from models.core.types import Span
 

@@ -22,8 +22,8 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any, NamedTuple
 
+from attncli.serve._requests import SECONDS, RequestError
 from attncli.serve.models import Job, ServedModel
-from attncli.serve.requests import SECONDS, RequestError
 from models.core.errors import (
     DamagedError,
     ModelError,

@@ -22,9 +22,9 @@ from models.core.files import read_regular
 from models.core.settings import Values
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_convert import ACTIVATIONS, ENCODER, LINEAR, NORMS, position_table
+from models.importers._schema import Rule, read_json, read_list, rules
+from models.importers._weights import CTranslate2Weights
 from models.importers.base import Imported, Importer, extended_sides, facts, rows_of, silenced
-from models.importers.schema import Rule, read_json, read_list, rules
-from models.importers.weights import CTranslate2Weights
 from models.storage.archive import About
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import (
