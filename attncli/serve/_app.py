@@ -6,7 +6,6 @@ import asyncio
 import time
 import traceback
 from contextlib import suppress
-from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
@@ -22,12 +21,12 @@ from attncli.serve import _information as information
 from attncli.serve import _labels as labels
 from attncli.serve import _media as media
 from attncli.serve import _translate as translate
+from attncli.serve._fields import PAGE
 from attncli.serve._requests import SECONDS, RequestError, error_answer
 from attncli.serve._service import Service
 from attncli.terminal import console
 from models.core.annexes import entries, find_part
 
-PAGE = files("attncli.serve").joinpath("page")
 POLICY = (  # a browser loads nothing from elsewhere, even if a text of the page were wrong
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "media-src 'self' blob:; "

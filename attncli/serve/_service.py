@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse
 from attncli.options.settings import HardAttention
 from attncli.serve._access import Hosts, Keys, Origins, RateLimit
 from attncli.serve._catalogue import Catalogue
+from attncli.serve._fields import check_fields
 from attncli.serve._queue import BATCH_COST, ModelThread
 from attncli.serve._requests import (
     SECONDS,
@@ -289,4 +290,5 @@ async def call_of(request: Request) -> Call:
         # the last address is the one that the proxy saw; a client can send any before it
         client = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
     service.rate.count(str(key) if service.keys.required else client)
+    check_fields(request.scope["route"].path, given.values)
     return Call(service, request, given)

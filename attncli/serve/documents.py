@@ -10,6 +10,7 @@ import asyncio
 import json
 import secrets
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -177,7 +178,10 @@ async def _answer(call: Call, upload: Upload, outcomes: list[TranslatedLine]) ->
     left = await read(lambda: [*jobs.left(document, outcomes, quoted=True)])
     token = FILES.add(content, upload.name)
     url = f"{call.request.base_url}download_file/{token}/{quote(upload.name, safe='')}"
-    return {"translatedFileUrl": url, "name": upload.name, "notes": notes, "left": left}
+    # of the texts that were translated, the most frequent first
+    languages = [*dict(Counter(one.source for one in upload.directions if one).most_common())]
+    facts = {"name": upload.name, "notes": notes, "left": left, "languages": languages}
+    return {"translatedFileUrl": url, **facts}
 
 
 async def translated_html(

@@ -170,6 +170,7 @@ class Hypothesis(NamedTuple):
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
     truncated: bool = False  # the length limit ended it where the model preferred another token
+    free: float | None = None  # mean log_prob of a token without the terms that it must contain
 
 
 EMPTY = Hypothesis(text="", score=0.0, log_prob=0.0, tokens=(), ids=())  # of an empty source

@@ -35,7 +35,7 @@ from models.search.alternatives import (
 from models.search.batching import in_order, length_batches, windows
 from models.search.hypotheses import Finished, beam_width, length_limit
 from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
-from models.text.confidence import confidence
+from models.text.confidence import confidence, of_both
 from models.text.languages import (
     TO,
     Glossary,
@@ -68,7 +68,8 @@ class EncodedText(NamedTuple):
     members: tuple[EncodedText, ...] = ()  # the text as each model of an ensemble reads it
     prefix: TargetPrefix = TargetPrefix()  # of its outputs
     looks: tuple[Look, ...] = ()  # places are characters of the text
-    direction: str = ""  # such as de-en; "" if the model reads a translation
+    direction: str = ""  # such as de-en, of what the model reads
+    step: Translation | None = None  # from the text to what the model reads, in a third language
 
     @property
     def is_steered(self) -> bool:
@@ -505,13 +506,13 @@ class TextTranslator(TrainedModel):
             found = first.translate(
                 texts, to=language, search=search, max_batch_tokens=max_batch_tokens
             )
-            read = [each.hypotheses[0].text for each in found]
+            read = [each.text for each in found]
             targets = [sources[n].to for n in numbers]
             between_texts = [*zip(read, targets, strict=True)]
             again = self._encoded(between_texts, [language] * len(read), first=1)
-            for n, each in zip(numbers, again, strict=True):
-                text, language = sources[n].text, sources[n].language
-                sources[n] = each._replace(text=text, language=language, direction="")
+            for n, each, step in zip(numbers, again, found, strict=True):
+                own = sources[n]
+                sources[n] = each._replace(text=own.text, language=own.language, step=step)
         return sources
 
     def _translated(
@@ -551,5 +552,10 @@ class TextTranslator(TrainedModel):
     def _judged(self, source: EncodedText, hypotheses: tuple[Hypothesis, ...]) -> Translation:
         """Return the translation of a text, with its confidence if the model has a calibration."""
         best = hypotheses[0]
-        found = confidence(self.calibration, source.text, best, source.direction, self.lexicon)
+        terms = self.glossary.terms_in(source.text) if self.glossary else ()
+        known = self.calibration, source.read, best, source.direction, self.lexicon
+        found = confidence(*known, terms)
+        if found and source.step:
+            first = source.step.confidence
+            found = of_both(first, found, self.calibration) if first else None
         return Translation(source.text, hypotheses, source.to, found, source.language)

@@ -86,6 +86,7 @@ class TrainedModel:
             tokens=self.tokenizer.pieces(found.ids),
             ids=found.ids,
             truncated=found.truncated,
+            free=found.free,
         )
 
 

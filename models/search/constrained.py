@@ -81,12 +81,15 @@ def with_phrases(
 ) -> list[list[Finished]]:
     """Return the outputs of sentences, searched again where one does not contain its phrases.
 
+    Phrases lower the probability of an output, but not the confidence in it: it has that of the
+    output without them.
+
     search_again: return the outputs of a sentence, given its number, that contain its phrases.
     """
     return [
         found
         if all(contains(one.ids, phrase) for one in found for phrase in wanted)
-        else search_again(number)
+        else [one._replace(free=found[0].mean) for one in search_again(number)]
         for number, (found, wanted) in enumerate(zip(outputs, phrases, strict=True))
     ]
 

@@ -22,6 +22,12 @@ class Finished(NamedTuple):
     log_prob: float  # natural logarithm, end mark included
     score: float
     truncated: bool = False  # the length limit ended it where the model preferred another token
+    free: float | None = None  # mean log_prob of a token of the output without the phrases
+
+    @property
+    def mean(self) -> float:
+        """Mean log-probability of a token, end mark included."""
+        return self.log_prob / (len(self.ids) + 1)
 
     @classmethod
     def scored(

@@ -6,7 +6,8 @@ A logistic regression, whose numbers are fitted for the weights of a model and s
 features are what the search has computed and what the lexicon knows of the words of both sides, so
 no text is computed twice:
 
-    log_prob   mean log-probability of a token, in nats
+    log_prob   mean log-probability of a token, in nats; of an output that must contain terms of a
+               glossary, that of the output without them
     length     natural logarithm of the number of tokens, end mark included
     lost       words of the source none of whose translations stands in the output
     added      words of the output none of whose translations stands in the source
@@ -22,6 +23,7 @@ from typing import NamedTuple
 
 from models.core.types import Confidence, Hypothesis
 from models.core.use_config import ConfidenceConfig
+from models.text.languages import Term
 from models.text.lexicon import WORD, Lexicon, stems
 
 FEATURES = ("log_prob", "length", "lost", "added", "rarest")
@@ -39,28 +41,37 @@ class WordDifferences(NamedTuple):
     rarest: int
 
 
-def compared(source: str, output: str, direction: str, lexicon: Lexicon | None) -> WordDifferences:
-    """Return the words that the entries of a direction, and of its reverse, do not explain."""
+def compared(
+    source: str,
+    output: str,
+    direction: str,
+    lexicon: Lexicon | None,
+    terms: Sequence[Term] = (),
+) -> WordDifferences:
+    """Return the words that no entry of a direction, or of its reverse, and no term explains."""
     if lexicon is None:
         return WordDifferences((), (), (), COMMON)
     forward, back = direction, "-".join(reversed(direction.split("-")))
     words, found = (tuple(WORD.findall(text.lower())) for text in (source, output))
     named = _Stems(words), _Stems(found)
+    given = WORD.findall(" ".join(term.source for term in terms).lower())
+    known = {*words, *WORD.findall(" ".join(term.target for term in terms).lower())}
     explained, added = set[str](), list[str]()
     for word in found:
         candidates = _candidates(lexicon, back, word)
         fitting = [one for one in candidates if named[0].have(one)]
         explained.update(stem for one in fitting for stem in stems(one))
-        if candidates and not fitting and word not in words:
+        if candidates and not fitting and word not in known:
             added.append(word)
     lost = [
         word
         for word in words
-        if (candidates := _candidates(lexicon, forward, word))
+        if word not in given
+        and (candidates := _candidates(lexicon, forward, word))
         and not any(map(named[1].have, candidates))
         and not any(map(word.startswith, explained))
     ]
-    rarities = {word: _rarity(lexicon, back, word) for word in found if word not in words}
+    rarities = {word: _rarity(lexicon, back, word) for word in found if word not in known}
     unknown = [word for word, count in rarities.items() if count < 0 and len(word) >= SHORTEST]
     rarest = min(rarities.values(), default=COMMON)
     return WordDifferences(tuple(lost), tuple(added), tuple(unknown), rarest)
@@ -69,7 +80,7 @@ def compared(source: str, output: str, direction: str, lexicon: Lexicon | None) 
 def features(output: Hypothesis, words: WordDifferences) -> tuple[float, ...]:
     """Return the numbers FEATURES of an output."""
     tokens = len(output.ids) + 1
-    mean = output.log_prob / tokens
+    mean = output.log_prob / tokens if output.free is None else output.free
     return mean, math.log(tokens), len(words.lost), len(words.added), words.rarest
 
 
@@ -79,16 +90,29 @@ def confidence(
     output: Hypothesis,
     direction: str,
     lexicon: Lexicon | None,
+    terms: Sequence[Term] = (),
 ) -> Confidence | None:
-    """Return the confidence of an output; None for a direction without calibration."""
+    """Return the confidence of an output; None for a direction without calibration.
+
+    terms: of a glossary, that the output must contain.
+    """
     if direction not in config.directions:
         return None
-    words = compared(source, output.text, direction, lexicon)
+    words = compared(source, output.text, direction, lexicon, terms)
     weights = (getattr(config, name) for name in FEATURES)
     pairs = zip(weights, features(output, words), strict=True)
     logit = config.bias + sum(weight * value for weight, value in pairs)
     value = 1 / (1 + math.exp(-max(-500.0, min(500.0, logit))))
     return Confidence(value, value < config.threshold, *words[:3])
+
+
+def of_both(first: Confidence, second: Confidence, config: ConfidenceConfig) -> Confidence:
+    """Return the confidence of an output through a third language, from those of its two steps.
+
+    Its words are those that a reader sees: of the first source, and of the last output.
+    """
+    value = first.value * second.value
+    return second._replace(value=value, is_doubtful=value < config.threshold, lost=first.lost)
 
 
 class _Stems:

@@ -164,6 +164,11 @@ class Glossary:
         found = (self._by_source[match[0].casefold()] for match in matches)
         return list(dict.fromkeys(found))
 
+    def terms_in(self, text: str) -> list[Term]:
+        """Return the terms whose translations belong into an output of a text."""
+        wanted = {*self.targets(text)}
+        return [term for term in self.terms if term.target in wanted]
+
     def found(self, text: str) -> list[FoundTerm]:
         """Return the terms in a text with their places; none if its comparison changes places."""
         matched = _matched(text)

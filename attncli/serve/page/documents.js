@@ -15,6 +15,7 @@ export function startDocuments(offered) {
   fill($("document-source"), [...(settings.detects ? [["auto", t("Detect language")]] : []), ...listed], "auto");
   fill($("document-target"), listed, settings.language.target.code);
   $("kinds").textContent = t("{kinds} and other files of text, up to {size}", { kinds: settings.supportedFilesFormat.join(" "), size: megabytes(settings.bodyLimit) });
+  $("document-address-label").hidden = !translator()?.address;
   $("document-example").onclick = () => take([new File([EXAMPLE.join("\n")], "letter.txt")]);
   $("document-file").onchange = () => take([...$("document-file").files]);
   acceptDrops($("document-drop"), take);
@@ -53,16 +54,17 @@ async function translate(file) {
   cancel.remove();
 }
 
-function finish({ translatedFileUrl, name, notes, left }, item, state, bar) {
+function finish({ translatedFileUrl, name, notes, left, languages }, item, state, bar) {
   bar.remove();
   state.textContent = notes.length ? t("Done; please read the notes") : t("Done");
   const path = new URL(translatedFileUrl).pathname;  // behind a proxy, the name of this page counts
   item.firstChild.append(make("a", { className: "button", href: path, download: name }, t("Save {name}", { name })));
-  const model = offer.models.find((one) => one.default && one.task === "translate"), from = $("document-source").value;
-  const sense = from === "auto" ? "" : senseOf(model, from, $("document-target").value);
+  const sense = languages.length ? senseOf(translator(), languages[0], $("document-target").value) : "";
   item.append(...notes.map((note) => make("span", { className: left.includes(note) ? "note" : "note doubtful" }, note)),
     sense && make("span", { className: "note" }, sense));
 }
+
+const translator = () => offer.models.find((one) => one.default && one.task === "translate");
 
 async function* events(file, signal) {
   const form = new FormData(), columns = $("columns").value.trim();
@@ -70,6 +72,7 @@ async function* events(file, signal) {
   form.append("source", $("document-source").value);
   form.append("target", $("document-target").value);
   form.append("glossary", glossaryOf($("document-glossary")));
+  form.append("address", $("document-address").value);
   if (columns) form.append(/\.(csv|tsv)$/i.test(file.name) ? "column" : "field", columns);
   const response = await upload("/translate_file", form, { Accept: "text/event-stream" }, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -7,6 +7,7 @@ import { escaped, headed, savePicture, textWidth } from "./pictures.js";
 import { t } from "./texts.js";
 
 const RATE = 16000, LONGEST = 600;  // samples a second that are sent of the microphone, and seconds
+const EXAMPLE = "digits";  // the model that writes digits, and a recording of three of them
 const ROW = 18, BAND = 110, WIDTH = 900;  // pixels of a picture
 const say = (text, bad) => tell("sound-state", text, bad);
 let offer, sent = null, recorder = null, turn = 0, stopAt = 0;
@@ -16,16 +17,13 @@ export function startSound(given) {
   const models = offer.models.filter((model) => model.task === "transcribe");
   fill($("sound-model"), models.map(({ name }) => [name, name]), models.find((model) => model.default)?.name);
   $("tab-sound").hidden = !models.length;
-  const offered = () => {
-    offerReads("sound-read", [chosen()]);
-    const model = chosen();
-    $("sound-knows").textContent = model?.knows ? t("{name} knows only {knows}", model) : model?.summary ?? "";
-  };
   $("sound-model").onchange = offered;
   $("sound-read").onchange = () => take(sent);
   offered();
   $("sound-file").onchange = () => take($("sound-file").files[0]);
   acceptDrops($("sound-drop"), ([file]) => take(file));
+  $("sound-example").onclick = example;
+  $("sound-example").hidden = !models.some(({ name }) => name === EXAMPLE);
   $("record").hidden = !navigator.mediaDevices?.getUserMedia;  // only this machine, or https
   $("record").onclick = () => (recorder ? recorder.stop() : record());
   $("player").ontimeupdate = () => {
@@ -34,8 +32,21 @@ export function startSound(given) {
   return (name) => { $("sound-model").value = name; offered(); };
 }
 
+function offered() {
+  const model = chosen();
+  offerReads("sound-read", [model]);
+  $("sound-knows").textContent = model?.knows ? t("{name} knows only {knows}", model) : model?.summary ?? "";
+}
+
 function chosen() {
   return offer.models.find(({ name }) => name === $("sound-model").value);
+}
+
+async function example() {
+  const recording = await fetch(`/page/${EXAMPLE}.flac`);
+  $("sound-model").value = EXAMPLE;
+  offered();
+  take(new File([await recording.blob()], `${EXAMPLE}.flac`));
 }
 
 async function record() {

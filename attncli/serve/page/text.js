@@ -45,8 +45,7 @@ export function startText(offered, link) {
   $("rival-copy").onclick = () => copy(columns[1].text(), columns[1], "Copied");
   $("link").onclick = () => copy(location.href, columns[0], "Link copied");
   $("back").onclick = () => {
-    $("back").setAttribute("aria-pressed", $("back-pane").hidden);
-    $("back-pane").hidden = !$("back-pane").hidden;
+    $("back").setAttribute("aria-pressed", !wantsBack());
     changed();
   };
   document.addEventListener("keydown", (event) => {
@@ -259,10 +258,14 @@ function offerInstead(text, source, target, named = target) {
   };
 }
 
+const wantsBack = () => $("back").getAttribute("aria-pressed") === "true";
+
 // The translation, translated to the language of its source; what the source does not have is dotted.
 async function translateBack(one, lines, turn) {
   const from = one.lines.find((line) => line?.language)?.language, q = one.lines.map((line) => line?.text ?? "");
-  if ($("back-pane").hidden || !from || from === $("target").value) { $("back-output").replaceChildren(); return; }
+  $("back-pane").hidden = !wantsBack() || !from || from === $("target").value;
+  $("back-output").replaceChildren();
+  if ($("back-pane").hidden) return;
   const answer = await post("/translate", { q, source: $("target").value, target: from, glossary: "" }, request.signal);
   if (turn !== current) return;
   $("back-output").lang = from;

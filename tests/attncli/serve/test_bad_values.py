@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from attncli.serve._app import PAGE
+from attncli.serve._fields import PAGE
 
 httpx = pytest.importorskip("httpx")
 
@@ -72,3 +72,13 @@ def test_a_form_of_address_that_there_is_not_is_named(url: str, path: str) -> No
     answer = httpx.post(url + path, data=given, files={"file": ("a.md", b"Hi")}, timeout=60)
     expected = "Invalid request: address must be formal or informal"
     assert (answer.status_code, answer.json()) == (400, {"error": expected})
+
+
+def test_a_misspelt_field_is_refused_and_one_of_another_program_is_not(url: str) -> None:
+    given = {"q": "Hi", "source": "en", "target": "de"}
+    for wrong, meant in (("addres", "address"), ("glosary", "glossary"), ("note", "notes")):
+        answer = httpx.post(f"{url}/translate", json=given | {wrong: "x"}, timeout=60)
+        expected = f"Invalid request: no field {wrong}; did you mean {meant}?"
+        assert (answer.status_code, answer.json()) == (400, {"error": expected})
+    others = {"apiKey": "x", "secret": "y", "_": "1", "user": "z", "lang": "en"}
+    assert httpx.post(f"{url}/translate", json=given | others, timeout=60).status_code == 200

@@ -18,7 +18,8 @@ from PIL import Image
 from attncli import load
 from attncli.serve import _information as information
 from attncli.serve import _service as service_module
-from attncli.serve._app import ENDPOINTS, PAGE
+from attncli.serve._app import ENDPOINTS
+from attncli.serve._fields import PAGE
 from models.core.errors import NotFoundError
 from tests.attncli.command_line import Attn
 from tests.attncli.serve.conftest import Start

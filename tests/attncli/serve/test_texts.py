@@ -6,7 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 
-from attncli.serve._app import PAGE
+from attncli.serve._fields import PAGE
 
 QUOTED = r'"((?:[^"\\]|\\.)*)"'
 CALLED = re.compile(

@@ -10,6 +10,7 @@ import pytest
 from models.core.types import Hypothesis
 from models.core.use_config import ConfidenceConfig
 from models.text.confidence import COMMON, FEATURES, KNOWN, compared, confidence, features
+from models.text.languages import Term
 from models.text.lexicon import Lexicon, LexiconEntry, pack
 
 WORDS = {"hund": "dog", "rasen": "lawn", "mahngebühr": "reminder fee", "katze": "cat"}
@@ -41,6 +42,16 @@ def test_words_that_no_entry_explains(
 ) -> None:
     found = compared(source, output, "de-en", LEXICON)
     assert [*map(" ".join, found[:3])] == [lost, added, unknown]
+
+
+def test_words_of_a_glossary_are_explained() -> None:
+    terms = (Term("Hund", "Cat Tzara"),)  # a translation that no entry has
+    text, output = "Der Hund bellt.", "The cat Tzara barks."
+    assert [*map(" ".join, compared(text, output, "de-en", LEXICON)[:3])] == [
+        "hund", "cat", "tzara barks"
+    ]  # fmt: skip
+    found = compared(text, output, "de-en", LEXICON, terms)
+    assert [*map(" ".join, found[:3])] == ["", "", "barks"]
 
 
 def test_a_model_without_a_lexicon_has_no_such_words() -> None:

@@ -72,6 +72,34 @@ def test_lines_that_a_model_computes_have_a_confidence(
     assert [one["hypotheses"] for one in found] == [one["hypotheses"] for one in without]
 
 
+def test_terms_of_a_glossary_lower_no_confidence(attn: Attn, tmp_path: Path) -> None:
+    terms = {"garden chair": "Gartenstuhl", "Smith": "Smith", "cancel": "Abbrechen"}
+    glossary, lines = tmp_path / "terms.tsv", ("Garden chair", "Dear Mr. Smith,", "Cancel")
+    glossary.write_text("".join(f"{a}\t{b}\n" for a, b in terms.items()))
+    ask = ("translate", "-m", BOX / "everyday", "--from=en", "--to=de", "--format=jsonl")
+    out = attn(*ask, "--glossary", glossary, *lines).out
+    for (term, target), row in zip(terms.items(), map(json.loads, out.splitlines()), strict=True):
+        assert target in row["hypotheses"][0]["text"] and term.lower() not in row.get("doubt", "")
+        assert row["confidence"] > 0.1
+
+
+def test_a_translation_through_a_third_language_has_the_confidence_of_both_steps(
+    attn: Attn, tmp_path: Path
+) -> None:
+    text, ask = "La facture est impayée.", ("translate", "-m", BOX / "everyday", "--format=jsonl")
+
+    def found(source: str, to: str, text: str, *more: object) -> Any:
+        return json.loads(attn(*ask, "--from", source, "--to", to, text, *more).out)
+
+    table = tmp_path / "rows.tsv"
+    whole = found("fr", "de", text, "--review", table)
+    first = found("fr", "en", text)
+    second = found("en", "de", first["hypotheses"][0]["text"])
+    expected = first["confidence"] * second["confidence"]
+    assert whole["confidence"] == pytest.approx(expected, abs=1e-3)
+    assert len(table.read_text().splitlines()) == 1 + ("doubt" in whole)
+
+
 def test_other_directions_have_none(attn: Attn, model: Path) -> None:
     assert (
         "confidence" not in attn("translate", "-m", model, "--to=fr", "--format=jsonl", "Yes.").out

@@ -136,7 +136,7 @@ def test_scores_are_the_models_own_under_the_length_penalty(preset: str, method:
     )
     for row, found in enumerate(outputs(model, [5, 3], 9, config)):
         assert len(found) == nbest
-        for ids, log_prob, score, _ in found:
+        for ids, log_prob, score, *_ in found:
             assert log_prob == pytest.approx(log_prob_of(model, [5, 3], row, ids), abs=1e-4)
             assert score == pytest.approx(log_prob / ((5 + len(ids) + 1) / 6) ** 0.6, abs=1e-5)
 
