@@ -33,15 +33,17 @@ def translate_lines(
     result stays. With an aligner, lines are text with tags, which are projected into all outputs.
     An empty line has an empty translation, and the model is not called. A faulty line, or one that
     is too long and refused, has no translation. languages: returns the language of each line of a
-    chunk, "" if it is unknown; a line in the target language passes unchanged. on_batch: called
+    chunk, "" if it is unknown; a line in the target language passes unchanged. A line of unknown
+    language that is surely in one without a trained direction is read as that. on_batch: called
     after each batch with the number of texts of the chunk that are done, and of all its texts.
     """
     reading = options.plan
     for chunk in chunks:
         sources = languages(chunk) if languages else [""] * len(chunk)
         plans = [
-            steered(Plan.of(line, translator, reading, language=source, tags=bool(aligner)))
+            steered(Plan.of(line, translator, reading, language=start, tags=bool(aligner)))
             for line, source in zip(chunk, sources, strict=True)
+            for start in [source or _recognised(line, translator, options)]
         ]
         results = _results(plans, translator, options, on_batch)
         again = {
@@ -56,6 +58,12 @@ def translate_lines(
         if aligner:
             results = with_tags(results, plans, aligner)
         yield [begun(plan, plan.restored(one)) for plan, one in zip(plans, results, strict=True)]
+
+
+def _recognised(line: Line, translator: TextTranslator, options: TranslateOptions) -> str:
+    """Return the language of a line that is not steered, if it surely has no trained direction."""
+    is_plain = not (options.verbatim or line.prefix or line.looks)
+    return translator.untrained_source(line.text) if is_plain else ""
 
 
 def _results(

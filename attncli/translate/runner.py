@@ -9,6 +9,7 @@ that asking for more never changes an output.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -72,6 +73,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         self.model, self.options = model, options or TranslateOptions()
         self.languages = languages
         self.remembered = 0  # lines that were found in the translation memory
+        self.recognised: Counter[str] = Counter()  # lines by a language that nobody gave
         self.failing = False  # True if an output has failed a check
         if model.inputs and (self.options.document or self.options.keep_tags):
             raise ConfigurationError(
@@ -171,6 +173,9 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         for results in found:
             self.failing = self.failing or any(one.checks for one in results)
             self.remembered += sum(bool(one.memory) for one in results)
+            if not (self.languages or self.model.source_language):
+                starts = (one.parts[0].language for one in results if one.parts)
+                self.recognised.update(filter(None, starts))
             yield self._with_back(results) if options.back else results
 
     def _with_back(self, results: Sequence[TranslatedLine]) -> list[TranslatedLine]:
@@ -260,10 +265,14 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
     @property
     def summary(self) -> str:
-        """Return how many lines were copied because of their language, or found in the memory."""
+        """Return how many lines were read in another language, copied, or found in the memory."""
+        read = ", ".join(
+            f"{counted(n, 'line')} read as {one}" for one, n in self.recognised.items()
+        )
         found = f"{counted(self.remembered, 'line')} from the translation memory"
         copied = getattr(self.languages, "summary", "")
-        return "; ".join(filter(None, (copied, found if self.remembered else "")))
+        read = read and f"{read}: --from LANGUAGE gives another"
+        return "; ".join(filter(None, (read, copied, found if self.remembered else "")))
 
     @cached_property
     def in_torch(self) -> tuple[Translator, ...]:

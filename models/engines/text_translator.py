@@ -462,6 +462,17 @@ class TextTranslator(TrainedModel):
         """Return continuations by the most probable first tokens, for a list of `count` words."""
         raise NotImplementedError
 
+    def untrained_source(self, text: str) -> str:
+        """Return the language that a text surely is in, if it has no trained direction; or "".
+
+        Such a text is translated through a third language. "" for a model of a given source.
+        """
+        if self.source_language or not (self.languages and self.lexicon):
+            return ""
+        language = self.lexicon.sure_language(text)
+        is_read = language != self.to and pivot(self.tokenizer_config, language, self.to)
+        return language if is_read else ""
+
     def _direction(self, text: str, language: str, to: str) -> str:
         """Return the direction of a text, whose language the lexicon tells if it is unknown."""
         if self.languages:

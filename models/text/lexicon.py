@@ -42,6 +42,7 @@ LONGEST = 5  # words of a form
 CANDIDATES = 3  # of an entry
 ALWAYS = -1  # rarity of an entry that is read wherever its form stands, as a user's
 COMMON = 8  # binary digits of a count from which a form tells its language
+AHEAD = 2  # words, by which a language is surely that of a text
 NAME, EXPECTED = "the lexicon of the model", "the file that came with it"  # of messages
 PART = 4  # letters of a part of a compound, at least
 JOINT = 2  # letters between two parts, at most
@@ -190,16 +191,32 @@ class Lexicon:
 
     def language(self, text: str, to: str, languages: Iterable[str]) -> str:
         """Return the language most of whose common forms a text has; "" if none is ahead."""
+        ways = {language: f"{language}-{to}" for language in languages if language != to}
+        found = self._common_forms(text, ways)
+        return found[0][1] if found and (len(found) == 1 or found[0][0] > found[1][0]) else ""
+
+    def sure_language(self, text: str) -> str:
+        """Return the language in which a text surely is; "" if it may be another.
+
+        More than half of its words are common forms of it, and AHEAD more than of each other one.
+        """
+        ways = {direction.partition("-")[0]: direction for direction in sorted(self.directions)}
+        found = [*self._common_forms(text, ways), (0, ""), (0, "")]
+        count, language = found[0]
+        words = sum(1 for _ in WORD.finditer(text))
+        return language if count >= found[1][0] + AHEAD and 2 * count > words else ""
+
+    def _common_forms(self, text: str, ways: Mapping[str, str]) -> list[tuple[int, str]]:
+        """Return how many words of a text are common in each language, the most first.
+
+        ways: a direction from each language.
+        """
         words = [match[0].lower() for match in WORD.finditer(text)]
-        counts = {
-            language: sum(self._is_common(f"{language}-{to}", word) for word in words)
-            for language in languages
-            if language != to
-        }
-        best = sorted(counts, key=lambda language: counts[language])
-        if not best or (len(best) > 1 and counts[best[-1]] == counts[best[-2]]):
-            return ""
-        return best[-1]
+        counts = [
+            (sum(self._is_common(way, word) for word in words), language)
+            for language, way in ways.items()
+        ]
+        return sorted(counts, key=lambda each: each[0], reverse=True)
 
     def _is_common(self, direction: str, word: str) -> bool:
         return any(each.rarity >= COMMON for each in self.entries(direction, word).get(word, ()))
