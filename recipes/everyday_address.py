@@ -8,6 +8,10 @@ are characters; MODEL has them, or the names. A mean of models, or further train
 their tokens say; this step brings it back, and the output for a source without a token stays as it
 is.
 
+    python recipes/everyday_address.py MODEL --data DIR
+
+counts the forms in the outputs for the first 200 Tatoeba test sentences that say you.
+
 The pairs come from the other corpora. A source whose translation addresses somebody begins with the
 token of that form. A fifth of the pairs address nobody and have either token, so that it changes
 nothing else; so do pairs into English, which has one form.
@@ -25,8 +29,10 @@ from collections import Counter
 from pathlib import Path
 
 import torch
-from everyday_data import Pairs, rows
+from everyday_data import CODES, Pairs, rows
 
+from attncli.translate.engine import LineSettings, TranslateOptions
+from attncli.translate.runner import TranslateRunner
 from models.networks import bundle
 from models.networks.bundle import Bundle
 from models.search.batching import pad, teacher_forcing_batch
@@ -46,6 +52,7 @@ LINES = 60_000  # of each language
 INTO_ENGLISH = 10_000
 NEUTRAL = 0.2  # share of pairs that address nobody
 RATE, BATCH, NEVER = 0.02, 48, -20  # of the tokens; pairs; output bias
+SCORED = 200  # sentences
 LEAST = 2  # times that a word must stand beside a pronoun, or begin a command
 YOU = re.compile(r"\b(you|your|yours|yourself|yourselves)\b", re.IGNORECASE)
 OTHERS = re.compile(r"\b(he|she|it|they|his|her|its|their|them|him|who|that)\b", re.IGNORECASE)
@@ -145,14 +152,37 @@ def main() -> None:
     """Parse the command line, train the tokens and write the model."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--work", type=Path)
     parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--data", type=Path, help="count the forms in outputs, without training")
     options = parser.parse_args()
+    if options.data:
+        score(find_model(options.model), options.data)
+        return
+    if not options.output or not options.work:
+        parser.error("expected -o and --work, or --data")
     trained = bundle.read(find_model(options.model))
     tune(trained, options.work, options.steps)
     options.output.mkdir(parents=True, exist_ok=True)
     bundle.save(trained._replace(tokenizer=named(trained.tokenizer)), options.output)
+
+
+def score(model: Path, data: Path) -> None:
+    """Print how many outputs have pronouns of the one form alone, of the other, and of both."""
+    for code, language in CODES.items():
+        path, patterns = data / "tatoeba" / f"eng-{code}.test.tsv", FORMS[language]
+        texts = [*dict.fromkeys(row[0] for row in rows(path) if YOU.search(row[0]))][:SCORED]
+        for form in ("formal", "informal"):
+            options = TranslateOptions(source="en", to=language, text=LineSettings(address=form))
+            outputs = TranslateRunner.open(model, options).results(texts)
+            found = Counter(
+                tuple(bool(re.search(pattern, one.text)) for pattern in patterns) for one in outputs
+            )
+            print(
+                f"{language} {form}: of {len(texts)}, formal {found[True, False]}, "
+                f"informal {found[False, True]}, both {found[True, True]}"
+            )
 
 
 def tune(model: Bundle, work: Path, steps: int) -> None:
