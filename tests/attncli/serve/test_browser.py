@@ -199,7 +199,7 @@ def test_a_doubtful_output_is_marked_amber_and_its_line_is_named(page: Callable[
     red, _, blue = map(int, re.findall(r"\d+", colours[0]))
     assert colours[0] == colours[1] and red > blue + 30
     one(driver, "#clear").click()
-    one(driver, "#input").send_keys(" ".join(["Buffalo buffalo"] * 4))
+    one(driver, "#input").send_keys(" ".join(["and"] * 20))
     until(driver, lambda: "a repetition loop" in one(driver, "#notes").text)
     assert (
         len(all_of(driver, "#output .doubtful")) == 1 and "line" not in one(driver, "#notes").text
