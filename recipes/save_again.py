@@ -28,7 +28,7 @@ from models.core.use_config import (
     TokenizerConfig,
 )
 from models.storage.digests import read_digests, write_files
-from models.storage.settings import NAME, RUN_CONFIG, stored_model, to_text
+from models.storage.settings import NAME, RUN_CONFIG, to_text
 
 KINDS: dict[str, type] = {
     "model": ModelConfig,
@@ -55,7 +55,7 @@ def save_again(folder: Path) -> None:
     for section, kind in KINDS.items():
         if section in stored:
             config: Any = from_dict(kind, known(kind(), stored[section]))
-            stored[section] = stored_model(config) if section == "model" else to_dict(config)
+            stored[section] = to_dict(config)
     text = to_text(stored)
     if read_digests(folder):
         write_files(folder, {NAME: text.encode()})

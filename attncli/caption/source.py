@@ -19,7 +19,7 @@ from models.core.errors import ModelError
 from models.core.settings import option
 
 if TYPE_CHECKING:
-    from models.core.config import ModelConfig
+    pass
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class ImageTraining(TrainingSource):
             raise ModelError("train.noun_swap without model.image.labels", "both")
 
     @classmethod
-    def shipped_weights(cls, config: ModelConfig) -> dict[str, str]:
+    def shipped_weights(cls, config: Any) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""
         from models.networks.edgetpu import shipped_captioner  # imports torch
 

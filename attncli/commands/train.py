@@ -34,6 +34,7 @@ from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import TrainingSource, training_source
 from models.core.files import write_text
+from models.core.sources import source_of
 
 if TYPE_CHECKING:
     from attncli.training.estimate import Estimate
@@ -228,7 +229,7 @@ def _write_memory(config: RunConfig, folder: Path) -> Path | None:
     pack` leaves it out.
     """
     directions = getattr(config.data, "corpora", ())
-    if not config.start_from or config.model.inputs or len(directions) > 1:
+    if not config.start_from or source_of(config.model.family).has_columns or len(directions) > 1:
         return None
     pairs = dict(islice(config.data.texts(), MAX_MEMORY_PAIRS + 1))
     if not 0 < len(pairs) <= MAX_MEMORY_PAIRS:

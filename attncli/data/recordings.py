@@ -22,7 +22,8 @@ import numpy as np
 
 from attncli.data.examples import Examples, Side
 from attncli.data.lines import open_text
-from models.core.config import HOP, AudioConfig
+from models.core.audio_source import AudioConfig
+from models.core.config import HOP
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import option
 from models.core.types import Batch

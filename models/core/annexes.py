@@ -31,8 +31,8 @@ ANNEXES: dict[str, AnnexRow] = {
     "speech": {
         "task": {"transcribe": "attncli.transcribe:TASK"},
         "family": {
-            "listen-attend-spell": "models.networks.sound_families:ListenAttendSpell",
-            "speech-transformer": "models.networks.sound_families:SpeechTransformer",
+            "listen-attend-spell": "models.core.audio_source:ListenAttendSpellConfig",
+            "speech-transformer": "models.core.audio_source:SpeechTransformerConfig",
         },
         "source": {"audio": "models.core.audio_source:AudioSource"},
         "published": {
@@ -50,8 +50,8 @@ ANNEXES: dict[str, AnnexRow] = {
     "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
     "several inputs": {
         "family": {
-            "multi-source": "models.networks.several_inputs:MultiSource",
-            "multi-source-transformer": "models.networks.several_inputs:MultiSourceTransformer",
+            "multi-source": "models.core.row_source:MultiSourceConfig",
+            "multi-source-transformer": "models.core.row_source:MultiSourceTransformerConfig",
         },
         "combination": {
             "flat": "models.attention.combinations:Flat",

@@ -1,7 +1,23 @@
-"""Annex: the kind of input that is a row of several inputs. Imports no torch."""
+"""Annex: the kind of input that is a row of several inputs, and the settings of its models.
+
+Imports no torch.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
+from models.core.config import (
+    AttendingConfig,
+    ImageModelConfig,
+    ReadoutConfig,
+    RecurrentEncoderConfig,
+    TextConfig,
+    TransformerDecoderConfig,
+    named,
+)
+from models.core.settings import option
 from models.core.sources import Source
 
 
@@ -19,3 +35,39 @@ class RowSource(Source):
     ensemble = "models.engines.translator:EnsembleTranslator"
     has_columns = True
     unused_settings = ("search.max_caption", "search.split_above")
+
+
+@dataclass(frozen=True)
+class RowConfig(ImageModelConfig, AttendingConfig):
+    """A model that reads several inputs."""
+
+    source: ClassVar[str] = "rows"
+
+    inputs: tuple[str, ...] = option(
+        (),
+        "several inputs: columns of a row that the decoder reads, texts first, as in source,draft; "
+        "the last may be an image, as in source,picture:image",
+    )
+    combination: str = option(
+        "flat",
+        "several inputs: attention to them; `attn models` lists them",
+        registry="combination",
+    )
+
+
+@dataclass(frozen=True)
+class MultiSourceConfig(RowConfig, TextConfig, RecurrentEncoderConfig, ReadoutConfig):
+    """RNNsearch over several inputs."""
+
+    builds: ClassVar[str] = "models.networks.several_inputs:MultiSource"
+
+    family: str = named("multi-source")
+
+
+@dataclass(frozen=True)
+class MultiSourceTransformerConfig(RowConfig, TransformerDecoderConfig):
+    """Transformer over several inputs."""
+
+    builds: ClassVar[str] = "models.networks.several_inputs:MultiSourceTransformer"
+
+    family: str = named("multi-source-transformer")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from models.core.config import AudioConfig, ModelConfig
+from models.core.audio_source import AudioConfig, SpeechTransformerConfig
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.ctranslate2_convert import converted_whisper, read_weights
@@ -81,7 +81,7 @@ def window_features(samples: Floats, config: AudioConfig) -> Floats:
     return log_mel(np.pad(samples, (0, max(0, missing))), config)
 
 
-def alignment_heads(config: ModelConfig) -> list[tuple[int, int]]:
+def alignment_heads(config: SpeechTransformerConfig) -> list[tuple[int, int]]:
     """Return layer and head, from 0, of those that give times; by default of the upper layers."""
     layers = range(config.decoder_layers // 2, config.decoder_layers)
     named = [each.split(".") for each in config.audio.alignment_heads]
@@ -100,7 +100,7 @@ class CTranslate2Whisper:
         self,
         folder: Path,
         tokens: WhisperTokens,
-        config: ModelConfig,
+        config: SpeechTransformerConfig,
         *,
         precision: str = "fp32",
         threads: int = 0,

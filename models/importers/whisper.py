@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from models.attention.layers import positions
-from models.core.config import AudioConfig, ModelConfig
+from models.core.audio_source import AudioConfig, SpeechTransformerConfig
 from models.core.errors import ConfigurationError
 from models.core.settings import Values
 from models.core.use_config import SearchConfig, TokenizerConfig
@@ -55,9 +55,8 @@ class Whisper(Bart):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        config = ModelConfig(
+        config = SpeechTransformerConfig(
             **self.sizes(),
-            family="speech-transformer",
             position="learned",
             embedding_scale=False,
             activation="gelu",
