@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, ClassVar, Literal, cast
 
 from models.core.errors import ConfigurationError
-from models.core.registry import DEFAULT_SOURCE, config_of, is_name, names
+from models.core.registry import DEFAULT_SOURCE, SETTINGS, config_of, is_name, names
 from models.core.settings import fields_of, merged, option, short, to_dict, types_of
 
 MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
@@ -110,10 +110,14 @@ class AttentionConfig(SelfAttentionConfig):
         own = {name: value for name, value in vars(self).items() if name in fields_of(kind)}
         return self if type(self) is kind else kind(**own)
 
-    def elsewhere(self, name: str) -> str:
-        """Return why a setting of another part has no effect; "" if no part has it."""
-        found = [f"{kind} {n}" for kind, n in all_parts() if name in part_fields(kind, n)]
-        return f"has no effect without a part that reads it: {', '.join(found)}" if found else ""
+    def elsewhere(self, name: str) -> tuple[str, str]:
+        """Return why a setting of another part has no effect, and the parts that have it."""
+        found: dict[str, list[str]] = {}
+        for kind, part in all_parts():
+            if name in part_fields(kind, part):
+                found.setdefault(SETTINGS[kind], []).append(part)
+        parts = " or ".join(f"{place}={', '.join(each)}" for place, each in found.items())
+        return ("has no effect without the part that reads it" if parts else ""), parts
 
 
 def part_config(kind: str, name: object) -> type[AttentionConfig] | None:
@@ -242,11 +246,12 @@ class ImageConfig:
             return self
         return kind(**own)
 
-    def elsewhere(self, name: str) -> str:
-        """Return why a setting of another image network has no effect; "" if none has it."""
+    def elsewhere(self, name: str) -> tuple[str, str]:
+        """Return why a setting of another image network has no effect, and those that have it."""
         kind = "image_encoder"
         found = [one for one in names(kind) if name in fields_of(network_config(one))]
-        return f"has no effect without model.image.encoder={' or '.join(found)}" if found else ""
+        reason = f"has no effect on the image network {self.encoder}" if found else ""
+        return reason, f"{SETTINGS[kind]}={', '.join(found)}"
 
 
 def network_config(name: object) -> type[ImageConfig]:
@@ -302,11 +307,11 @@ class ModelConfig:
             return self
         return merged(kind(), {**to_dict(self), "family": family}, stored=True).chosen(values)
 
-    def elsewhere(self, name: str) -> str:
-        """Return why a setting of another family has no effect; "" if no family has it."""
+    def elsewhere(self, name: str) -> tuple[str, str]:
+        """Return why a setting of another family has no effect, and what is expected."""
         found = [one for one in names("family") if name in fields_of(family_config(one))]
-        read_by = f"has no effect on family {self.family}; it is read by {', '.join(found)}"
-        return read_by if found else ""
+        reason = f"has no effect on family {self.family}; it is read by {', '.join(found)}"
+        return (reason if found else ""), "settings that the run reads"
 
     @staticmethod
     def upgraded(values: Mapping[str, object]) -> Mapping[str, object]:

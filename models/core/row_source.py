@@ -38,7 +38,7 @@ class RowSource(Source):
 
 
 @dataclass(frozen=True)
-class RowConfig(ImageModelConfig, AttendingConfig):
+class RowConfig(ImageModelConfig):
     """A model that reads several inputs."""
 
     source: ClassVar[str] = "rows"
@@ -56,7 +56,9 @@ class RowConfig(ImageModelConfig, AttendingConfig):
 
 
 @dataclass(frozen=True)
-class MultiSourceConfig(RowConfig, TextConfig, RecurrentEncoderConfig, ReadoutConfig):
+class MultiSourceConfig(
+    RowConfig, AttendingConfig, TextConfig, RecurrentEncoderConfig, ReadoutConfig
+):
     """RNNsearch over several inputs."""
 
     builds: ClassVar[str] = "models.networks.several_inputs:MultiSource"

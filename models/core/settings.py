@@ -139,8 +139,8 @@ def merged(config: C, values: Mapping[str, object], *, where: str = "", stored: 
     of its field.
 
     A class can have `upgraded`, which returns settings of version 2.0 as those of the present one;
-    `chosen`, which returns the settings in the class that the values choose; and `elsewhere`, the
-    reason why a setting of another class has no effect.
+    `chosen`, which returns the settings in the class that the values choose; and `elsewhere`, which
+    returns why a setting of another class has no effect, and what is expected.
     """
     values = config.upgraded(values) if hasattr(config, "upgraded") else values
     config = config.chosen(values) if hasattr(config, "chosen") else config
@@ -148,7 +148,7 @@ def merged(config: C, values: Mapping[str, object], *, where: str = "", stored: 
     for name, value in values.items():
         place = f"{where}.{name}" if where else name
         if name not in fields_of(type(config)):
-            if stored and _reason(config, name):
+            if stored and _elsewhere(config, name)[0]:
                 continue
             raise unknown_setting(config, name, where, value)
         current = getattr(config, name)
@@ -166,9 +166,9 @@ def merged(config: C, values: Mapping[str, object], *, where: str = "", stored: 
     return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
 
 
-def _reason(config: Any, name: str) -> str:
-    """Return why a setting of another class has no effect; "" if no class has it."""
-    found: str = config.elsewhere(name) if hasattr(config, "elsewhere") else ""
+def _elsewhere(config: Any, name: str) -> tuple[str, str]:
+    """Return why a setting has no effect, and what is expected; "" twice if no class has it."""
+    found: tuple[str, str] = config.elsewhere(name) if hasattr(config, "elsewhere") else ("", "")
     return found
 
 
@@ -176,11 +176,11 @@ def unknown_setting(
     config: object, name: str, where: str, value: object = None
 ) -> ConfigurationError:
     """Return the error for an unknown setting; it names the tables that have such a setting."""
-    if reason := _reason(config, name):
-        place = ".".join([where, name, *([next(iter(value))] if isinstance(value, dict) else ())])
-        raise ConfigurationError(
-            f"{place} {reason}", "settings that the run reads", f"leave out {place}"
-        )
+    reason, expected = _elsewhere(config, name)
+    if reason:
+        key = next(iter(value), "") if isinstance(value, Mapping) else ""
+        place = ".".join(filter(None, (where, name, key)))
+        return ConfigurationError(f"{place} {reason}", expected, f"leave out {place}")
     values = {table: getattr(config, table) for table in fields_of(type(config))}
     tables = [
         table

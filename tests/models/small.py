@@ -37,23 +37,29 @@ def hears(preset: str) -> bool:
     return source_name(model_config(preset).family) == "audio"
 
 
-def small_config(preset: str) -> ModelConfig:
+def small_config(preset: str) -> Any:
     """Return the configuration of a preset, 16 features wide and 2 layers deep, without dropout."""
     config = model_config(preset)
     divisor = max(1, config.embedding // 16)
-    return dataclasses.replace(
+    most = {"heads": HEADS, "encoder_layers": LAYERS, "decoder_layers": LAYERS}
+    values = {name: min(value, most[name]) for name, value in vars(config).items() if name in most}
+    return changed(
         config,
+        **values,
         embedding=config.embedding // divisor,
         hidden=min(config.hidden // divisor, HIDDEN),
-        readout=config.readout // divisor,
-        heads=min(config.heads, HEADS),
-        encoder_layers=min(config.encoder_layers, LAYERS),
-        decoder_layers=min(config.decoder_layers, LAYERS),
+        readout=getattr(config, "readout", 0) // divisor,
         dropout=0.0,
         attention_dropout=0.0,
         image=IMAGES,
-        audio=dataclasses.replace(config.audio, bands=FEATURES, channels=4),
+        audio=changed(getattr(config, "audio", None), bands=FEATURES, channels=4),
     )
+
+
+def changed(config: Any, **values: Any) -> Any:
+    """Return settings with other values of those that their class has."""
+    own = {name: value for name, value in values.items() if hasattr(config, name)}
+    return dataclasses.replace(config, **own) if own else config
 
 
 def different(presets: Iterable[str]) -> list[str]:

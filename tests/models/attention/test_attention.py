@@ -27,7 +27,7 @@ from tests.models.mechanisms import (
 )
 
 COMPOSITIONS = [
-    AttentionConfig(score=score, window=window, normalise=normalise, read=read)
+    AttentionConfig.of(score=score, window=window, normalise=normalise, read=read)
     for score, window, normalise in itertools.product(*map(names, ("score", "window", "normalise")))
     for read in (names("read") if score == "additive" else ["soft"])
     if not cannot_move(window, normalise, read)
@@ -102,7 +102,7 @@ def test_a_high_score_of_the_null_slot_leaves_nothing_and_a_low_one_all(
 def test_a_model_whose_null_slot_has_no_weight_equals_one_without(preset: str) -> None:
     def of(null_slot: bool) -> EncoderDecoder:
         torch.manual_seed(1)
-        config = AttentionConfig(score="general", null_slot=null_slot)
+        config = AttentionConfig.of(score="general", null_slot=null_slot)
         return build(configured(preset, config), SIZES).eval()
 
     without, model = of(False), of(True)

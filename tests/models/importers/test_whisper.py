@@ -14,7 +14,7 @@ import torch
 
 pytest.importorskip("transformers")
 
-from models.core.config import AudioConfig
+from models.core.audio_source import AudioConfig
 from models.core.errors import ModelError
 from models.core.use_config import SearchConfig
 from models.engines._whisper import Stream

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.core.config import AudioConfig, ModelConfig
+from models.core.audio_source import AudioConfig, SpeechTransformerConfig
 from models.core.use_config import SearchConfig
 from models.engines._whisper import Stream, WhisperTranscriber, divided
 from models.engines._whisper_engine import Decoded
@@ -17,7 +17,8 @@ from models.engines.transcripts import Word
 
 TIMES = 100  # the first timestamp
 RATE = 1000
-CONFIG = ModelConfig(max_source=40, audio=AudioConfig(rate=RATE, padded=2.0))  # 100 slots
+SOUND = AudioConfig(rate=RATE, padded=2.0)  # 100 slots
+CONFIG = SpeechTransformerConfig(max_source=40, audio=SOUND)
 
 
 class Letters:

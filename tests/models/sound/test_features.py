@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.core.config import AudioConfig
+from models.core.audio_source import AudioConfig
 from models.signals.sound_features import filters, log_mel
 
 WHISPER = AudioConfig(padded=30)
