@@ -28,7 +28,7 @@ from models.networks.config import TransformerConfig
 from models.networks.losses import AttentionLoss
 from models.storage.presets import PRESETS, model_config
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, hard_model, refused
-from tests.models.small import FEATURES, VOCABULARY, small_config
+from tests.models.small import FEATURES, VOCABULARY, changed, small_config
 
 PARTS: dict[str, Sequence[Any]] = {
     **{kind: names(kind) for kind in ("score", "window", "normalise", "read")},
@@ -51,7 +51,7 @@ BUILDS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [  # preset, setting
         for name in FAMILIES
         for row in (
             (name, of(heads=3), ("3 attention heads", "16")),
-            (name, of(heads=0), ("0 attention heads",)),
+            (name, of(heads=0), ("heads = 0", "at least 1")),
             (name, of(window="local_p", window_size=0), ("window_size = 0", "at least 1")),
             (name, of(read="hard", read_decode="best"), ("'best'", "argmax")),
         )
@@ -197,7 +197,7 @@ def test_following_the_refusals_of_a_combination_leads_to_one_that_works(
     if preset == "multi-source-nano":
         config = dataclasses.replace(config, inputs=("source", "draft"))
     sizes = vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, True)
-    config = dataclasses.replace(config, encoder_layers=1, decoder_layers=1)
+    config = changed(config, encoder_layers=1, decoder_layers=1)
     known = fields_of(type(getattr(config, table))).keys()
     for parts in pairs_of_parts():
         built = table == "self_attention" and not parts.keys() <= known

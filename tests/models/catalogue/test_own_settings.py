@@ -16,7 +16,8 @@ from models.core.settings import fields_of, from_dict, merged, overridden, to_di
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.storage.presets import PRESETS, model_config
-from tests.models.small import VOCABULARY, hears, reads_images, small_config
+from tests.models.rows import WITH_IMAGE
+from tests.models.small import VOCABULARY, changed, hears, reads_images, small_config
 
 PRESET = {model_config(name).family: name for name in PRESETS}
 IN_USE = {"vectors", "max_source"}  # read when a model is trained or used
@@ -25,7 +26,8 @@ IN_USE = {"vectors", "max_source"}  # read when a model is trained or used
 @contextmanager
 def recorded(config: Any) -> Iterator[set[str]]:
     """Record the names of the settings that are read from a class of settings."""
-    kind, read = type(config), set[str]()
+    kind: Any = type(config)
+    read = set[str]()
 
     def get(self: Any, name: str) -> Any:
         read.add(name)
@@ -41,7 +43,7 @@ def recorded(config: Any) -> Iterator[set[str]]:
 @pytest.mark.parametrize("family", names("family"))
 def test_a_model_reads_every_setting_of_its_family(family: str) -> None:
     preset = PRESET[family]
-    config = small_config(preset)
+    config = changed(small_config(preset), inputs=WITH_IMAGE)
     source = 0 if reads_images(preset) or hears(preset) else VOCABULARY
     with recorded(config) as read, torch.device("meta"):
         build(config, VocabularySizes(source, VOCABULARY, source > 0))
@@ -61,8 +63,9 @@ def test_a_family_has_the_tables_of_its_input_alone(family: str) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_files_of_version_2_with_settings_of_all_families_are_read(preset: str) -> None:
-    config, every = model_config(preset), to_dict(every_setting())
-    own = to_dict(config)
+    config = model_config(preset)
+    every: dict[str, Any] = to_dict(every_setting())
+    own: dict[str, Any] = to_dict(config)
     stored = {**every, **own}
     for table in ("attention", "image"):
         if table in own:
