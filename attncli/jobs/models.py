@@ -88,7 +88,7 @@ def catalogue() -> list[Entry]:
     """Return every name of the zoo, presets first. Imports no torch."""
     found = []
     for name, preset in zoo.PRESETS.items():
-        source = registry.describe("family", zoo.model_config(name).family).source
+        source = registry.describe("family", str(preset.model["family"])).source
         found.append(Entry("preset", name, preset.doc, "", source))
     return found + [_part(kind, name) for kind in registry.TABLES for name in registry.names(kind)]
 

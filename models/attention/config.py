@@ -9,7 +9,7 @@ from models.core.config import MAX_SIZE, MAX_SLOTS, AttentionConfig, ReadMode
 from models.core.settings import option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LayerConfig(AttentionConfig):
     """A score with a hidden layer."""
 
@@ -20,7 +20,7 @@ class LayerConfig(AttentionConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AdditiveConfig(LayerConfig):
     """Additive score."""
 
@@ -31,28 +31,28 @@ class AdditiveConfig(LayerConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConcatConfig(AdditiveConfig):
     """Concat score."""
 
     builds: ClassVar[str] = "models.attention.scores:Concat"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocationAwareConfig(AdditiveConfig):
     """Location-aware score."""
 
     builds: ClassVar[str] = "models.attention.scores:LocationAware"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeedForwardConfig(LayerConfig):
     """Feed-forward score."""
 
     builds: ClassVar[str] = "models.attention.scores:FeedForwardScore"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalConfig(AttentionConfig):
     """A window around a centre."""
 
@@ -64,28 +64,28 @@ class LocalConfig(AttentionConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalMonotonicConfig(LocalConfig):
     """Window that moves one slot per step."""
 
     builds: ClassVar[str] = "models.attention.windows:LocalMonotonic"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalPredictiveConfig(LocalConfig):
     """Window around a predicted position."""
 
     builds: ClassVar[str] = "models.attention.windows:LocalPredictive"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalMedianConfig(LocalConfig):
     """Window around the median of the last weights."""
 
     builds: ClassVar[str] = "models.attention.windows:LocalMedian"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MoChAConfig(AttentionConfig):
     """Softmax over a chunk."""
 
@@ -96,7 +96,7 @@ class MoChAConfig(AttentionConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class HardConfig(AttentionConfig):
     """Hard read."""
 
@@ -115,7 +115,7 @@ class HardConfig(AttentionConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SelfAttentiveConfig(AttentionConfig):
     """Pooling by several queries over a hidden layer of each slot."""
 

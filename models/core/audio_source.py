@@ -17,7 +17,7 @@ from models.core.config import (
     TransformerDecoderConfig,
     named,
 )
-from models.core.settings import option
+from models.core.settings import Settings, option
 from models.core.sources import Source
 
 
@@ -37,8 +37,8 @@ class AudioSource(Source):
     )
 
 
-@dataclass(frozen=True)
-class AudioConfig:
+@dataclass(frozen=True, eq=False, repr=False)
+class AudioConfig(Settings):
     """Features of sound, and how the encoder divides time into slots."""
 
     rate: int = option(
@@ -71,7 +71,7 @@ class AudioConfig:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AudioModelConfig(ModelConfig):
     """A model that reads sound."""
 
@@ -80,7 +80,7 @@ class AudioModelConfig(ModelConfig):
     audio: AudioConfig = option(AudioConfig, "features of sound, of a model that transcribes")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ListenAttendSpellConfig(
     AudioModelConfig, AttendingConfig, RecurrentEncoderConfig, ReadoutConfig
 ):
@@ -91,7 +91,7 @@ class ListenAttendSpellConfig(
     family: str = named("listen-attend-spell")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SpeechTransformerConfig(AudioModelConfig, TransformerDecoderConfig):
     """Speech-Transformer."""
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from models.core.errors import ConfigurationError
 from models.core.registry import DEFAULT_SOURCE, SETTINGS, config_of, is_name, names
-from models.core.settings import fields_of, merged, option, short, to_dict, types_of
+from models.core.settings import Settings, fields_of, merged, option, short, to_dict, types_of
 
 MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
@@ -45,8 +45,8 @@ PARTS = ("score", "window", "normalise", "read")  # of an attention
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/layers.py
 
 
-@dataclass(frozen=True)
-class SelfAttentionConfig:
+@dataclass(frozen=True, eq=False, repr=False)
+class SelfAttentionConfig(Settings):
     """Self-attention of a Transformer: Score x Normalise; its number of heads is model.heads."""
 
     score: str = option(
@@ -69,7 +69,7 @@ class SelfAttentionConfig:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AttentionConfig(SelfAttentionConfig):
     """One attention: Score x Window x Normalise x Read, and heads.
 
@@ -147,18 +147,18 @@ def composed(kinds: tuple[type[AttentionConfig], ...]) -> type[AttentionConfig]:
         return base
     own = {"base": base, "__doc__": base.__doc__}
     made = type(base.__name__, (*dict.fromkeys(parts), base), own)
-    return cast(type[AttentionConfig], dataclass(frozen=True)(made))
+    return cast(type[AttentionConfig], dataclass(frozen=True, eq=False, repr=False)(made))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TransformerAttentionConfig(AttentionConfig):
     """Attention of a Transformer's decoder, which computes all steps at once."""
 
     usual_score: ClassVar[str] = TRANSFORMER_SCORE
 
 
-@dataclass(frozen=True)
-class AttentionLossConfig:
+@dataclass(frozen=True, eq=False, repr=False)
+class AttentionLossConfig(Settings):
     """Loss terms on attention weights."""
 
     coverage: str = option(
@@ -191,8 +191,8 @@ class AttentionLossConfig:
     )
 
 
-@dataclass(frozen=True)
-class ImageConfig:
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageConfig(Settings):
     """Image encoder of a captioner."""
 
     encoder: str = option(
@@ -268,8 +268,8 @@ def named(family: str) -> Any:
     return option(family, FAMILY, registry="family")
 
 
-@dataclass(frozen=True)
-class ModelConfig:
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelConfig(Settings):
     """Settings of every family. A preset is a name for those of one family.
 
     The Config class of a family inherits from this one; `from_dict(ModelConfig, values)` chooses it
@@ -335,7 +335,7 @@ def family_config(family: str) -> type[ModelConfig]:
     return config_of("family", family) or ModelConfig
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TextConfig(ModelConfig):
     """A model whose longest source is limited."""
 
@@ -344,7 +344,7 @@ class TextConfig(ModelConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EncoderConfig(ModelConfig):
     """A model with layers of an encoder."""
 
@@ -355,7 +355,7 @@ class EncoderConfig(ModelConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class DecoderConfig(ModelConfig):
     """A model with a decoder of tokens."""
 
@@ -365,26 +365,26 @@ class DecoderConfig(ModelConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CellConfig(ModelConfig):
     """A recurrent model."""
 
     cell: str = option("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecurrentEncoderConfig(EncoderConfig, CellConfig):
     """A recurrent encoder."""
 
     bidirectional: bool = option(True, "make the recurrent encoder bidirectional")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RecurrentDecoderConfig(DecoderConfig, CellConfig):
     """A recurrent decoder."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReadoutConfig(RecurrentDecoderConfig):
     """A recurrent decoder with a deep output."""
 
@@ -393,7 +393,7 @@ class ReadoutConfig(RecurrentDecoderConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class BlocksConfig(TextConfig, EncoderConfig):
     """Blocks of a Transformer."""
 
@@ -446,7 +446,7 @@ class BlocksConfig(TextConfig, EncoderConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AttendingConfig(ModelConfig):
     """A model with one attention to the memory."""
 
@@ -455,7 +455,7 @@ class AttendingConfig(ModelConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TransformerDecoderConfig(AttendingConfig, BlocksConfig, DecoderConfig):
     """A Transformer's decoder."""
 
@@ -469,7 +469,7 @@ class TransformerDecoderConfig(AttendingConfig, BlocksConfig, DecoderConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CopyConfig(ModelConfig):
     """A model that can copy tokens of its source."""
 
@@ -482,7 +482,7 @@ class CopyConfig(ModelConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PoolingConfig(AttendingConfig):
     """A classifier: a pooling of the slots, which may attend."""
 
@@ -502,7 +502,7 @@ class PoolingConfig(AttendingConfig):
         return found if attention is found.attention else replace(found, attention=attention)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ImageModelConfig(ModelConfig):
     """A model that reads images."""
 
@@ -513,9 +513,9 @@ def every_setting() -> Any:
     """Return the settings of all families and of all parts of an attention, for lists."""
     parts = (part_config(kind, name) for kind, name in all_parts())
     attention = united(AttentionConfig, *filter(None, parts))()
-    image = united(*map(network_config, names("image_encoder")))()
-    found = united(*map(family_config, names("family")))()
-    return replace(found, attention=attention, image=replace(image, **vars(ImageConfig())))
+    image = united(ImageConfig, *map(network_config, names("image_encoder")))()
+    found = united(ModelConfig, *map(family_config, names("family")))()
+    return replace(found, attention=attention, image=image)
 
 
 def united(*kinds: type) -> Any:
@@ -525,4 +525,4 @@ def united(*kinds: type) -> Any:
     }
     order = dict.fromkeys(name for kind in kinds for name in fields_of(kind))
     fields = ((name, types_of(found[name][0])[name], copy(found[name][1])) for name in order)
-    return make_dataclass("Every", fields, frozen=True)
+    return make_dataclass("Every", fields, frozen=True, eq=False, repr=False)

@@ -37,7 +37,7 @@ class RowSource(Source):
     unused_settings = ("search.max_caption", "search.split_above")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RowConfig(ImageModelConfig):
     """A model that reads several inputs."""
 
@@ -55,7 +55,7 @@ class RowConfig(ImageModelConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MultiSourceConfig(
     RowConfig, AttendingConfig, TextConfig, RecurrentEncoderConfig, ReadoutConfig
 ):
@@ -66,7 +66,7 @@ class MultiSourceConfig(
     family: str = named("multi-source")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MultiSourceTransformerConfig(RowConfig, TransformerDecoderConfig):
     """Transformer over several inputs."""
 

@@ -93,6 +93,24 @@ def with_default(config_class: type, name: str, default: Any) -> Any:
     return field(default=default, metadata=fields_of(config_class)[name].metadata)
 
 
+class Settings:
+    """Base of the settings of models: equality, hash and text by all fields.
+
+    A dataclass would write these for each of some fifty classes, in most of the time that a short
+    command takes.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({values})"
+
+
 def _cached(function: F) -> F:
     """Return a function of a settings class that computes each result once."""
     return typing.cast(F, cache(function))  # mypy takes a dataclass for what has no hash

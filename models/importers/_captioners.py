@@ -85,7 +85,6 @@ class VitCaptioner(Importer):
             raise ValueError(f"a feed-forward layer of {hidden} over {width}")
         return VisionTransformerConfig(
             **renamed(vision, VISION),
-            encoder="vit",
             grid=str(vision["patch_size"]),
             fit="squash",
             resample=self.pixels["resample"],

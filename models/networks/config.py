@@ -24,7 +24,7 @@ from models.core.config import (
 from models.core.settings import option, with_default
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Seq2SeqConfig(TextConfig, RecurrentEncoderConfig, ReadoutConfig):
     """Sequence to sequence."""
 
@@ -33,7 +33,7 @@ class Seq2SeqConfig(TextConfig, RecurrentEncoderConfig, ReadoutConfig):
     family: str = named("seq2seq")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class RnnSearchConfig(
     AttendingConfig, CopyConfig, TextConfig, RecurrentEncoderConfig, ReadoutConfig
 ):
@@ -44,7 +44,7 @@ class RnnSearchConfig(
     family: str = named("rnnsearch")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LuongConfig(AttendingConfig, CopyConfig, TextConfig, RecurrentEncoderConfig, ReadoutConfig):
     """Luong."""
 
@@ -53,7 +53,7 @@ class LuongConfig(AttendingConfig, CopyConfig, TextConfig, RecurrentEncoderConfi
     family: str = named("luong")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TransformerConfig(CopyConfig, TransformerDecoderConfig):
     """Transformer."""
 
@@ -65,7 +65,7 @@ class TransformerConfig(CopyConfig, TransformerDecoderConfig):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassifierConfig(PoolingConfig, TextConfig, RecurrentEncoderConfig):
     """Classifier with a recurrent encoder."""
 
@@ -75,7 +75,7 @@ class ClassifierConfig(PoolingConfig, TextConfig, RecurrentEncoderConfig):
     family: str = named("classifier")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TransformerClassifierConfig(PoolingConfig, BlocksConfig):
     """Classifier with a Transformer's encoder."""
 
@@ -85,7 +85,7 @@ class TransformerClassifierConfig(PoolingConfig, BlocksConfig):
     family: str = named("classifier-transformer")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CaptionerConfig(ImageModelConfig, AttendingConfig, ReadoutConfig):
     """Show, Attend and Tell."""
 
@@ -95,7 +95,7 @@ class CaptionerConfig(ImageModelConfig, AttendingConfig, ReadoutConfig):
     family: str = named("captioner")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AdaptiveConfig(ImageModelConfig, AttendingConfig, RecurrentDecoderConfig):
     """Captions by adaptive attention."""
 
@@ -105,7 +105,7 @@ class AdaptiveConfig(ImageModelConfig, AttendingConfig, RecurrentDecoderConfig):
     family: str = named("captioner-adaptive")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TopDownConfig(ImageModelConfig, AttendingConfig, RecurrentDecoderConfig):
     """Captions by top-down attention."""
 
@@ -115,7 +115,7 @@ class TopDownConfig(ImageModelConfig, AttendingConfig, RecurrentDecoderConfig):
     family: str = named("captioner-top-down")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CaptionerTransformerConfig(ImageModelConfig, TransformerDecoderConfig):
     """Captions by a Transformer."""
 
@@ -125,22 +125,24 @@ class CaptionerTransformerConfig(ImageModelConfig, TransformerDecoderConfig):
     family: str = named("captioner-transformer")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SmallCnnConfig(ImageConfig):
     """Three convolutions, trained from scratch."""
 
     builds: ClassVar[str] = "models.networks.image_encoder:SmallCnn"
 
+    encoder: str = with_default(ImageConfig, "encoder", "small-cnn")
     weights: str = with_default(ImageConfig, "weights", "none")
     size: int = with_default(ImageConfig, "size", 64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class VisionTransformerConfig(ImageConfig):
     """Vision Transformer."""
 
     builds: ClassVar[str] = "models.networks.transformer_encoder:VisionTransformer"
 
+    encoder: str = with_default(ImageConfig, "encoder", "vit")
     weights: str = with_default(ImageConfig, "weights", "none")
     size: int = with_default(ImageConfig, "size", 64)
     width: int = option(64, "vit: features of a slot", least=1, at_most=MAX_SIZE)

@@ -200,7 +200,7 @@ class EncoderDecoder(nn.Module):
         decode: argmax, sample or expected. seed: of the samples.
         """
         config = self.config
-        if self.read_mode[:4] != "hard":
+        if not self.read_mode.startswith("hard"):
             raise ConfigurationError(
                 f"read mode '{decode}' for a model whose attention is not hard",
                 "a model trained with model.attention.read=hard",

@@ -10,17 +10,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.core.config import ImageConfig, ModelConfig
+from models.core.config import ModelConfig
 from models.core.registry import source_name
 from models.core.types import Batch, VocabularySizes
 from models.networks.bundle import build
+from models.networks.config import SmallCnnConfig
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.presets import PRESETS, model_config
 from models.text.tokenizer import END, PAD, START
 
 VOCABULARY = 30
 FIRST_WORD = END + 1
-IMAGES = ImageConfig(encoder="small-cnn", weights="none", size=32)  # 4 x 4 cells of 64
+IMAGES = SmallCnnConfig(size=32)  # 4 x 4 cells of 64
 FEATURES = 64
 FRAMES = 8  # of a recording for each token of a sentence
 INPUTS = ("text", "rows", "image", "audio")  # kinds that this file writes; a new one has own tests

@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.core.config import AttentionConfig
 from models.core.registry import names
 from models.core.types import Memory
 from models.networks.bundle import build
@@ -32,7 +31,8 @@ every_kind = pytest.mark.parametrize("kind", names("copy"))
 
 def config(preset: str, kind: str = "pointer") -> Any:
     """Return settings that copy, with attention whose weights can sum to less than 1."""
-    return replace(small_config(preset), copy=kind, attention=AttentionConfig.of(null_slot=True))
+    found = small_config(preset)
+    return replace(found, copy=kind, attention=replace(found.attention, null_slot=True))
 
 
 @cache

@@ -39,7 +39,7 @@ def test_the_weights_shown_are_the_last_layer_but_ones() -> None:
 
 @torch.no_grad()
 def test_a_captioner_reads_the_slots_of_a_vision_transformer_as_they_are() -> None:
-    image = VisionTransformerConfig(encoder="vit", size=32, grid="8", width=20, project=False)
+    image = VisionTransformerConfig(size=32, grid="8", width=20, project=False)
     base = merged(CONFIG, {"family": "captioner-transformer", "encoder_layers": 0})
     config = dataclasses.replace(base, image=image)
     model = randomised(build(config, VocabularySizes(0, 30, False)))

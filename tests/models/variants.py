@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from models.core.config import ACTIVATIONS, AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.config import ACTIVATIONS, ModelConfig, SelfAttentionConfig
 from models.core.registry import names
 from models.core.sources import vocabulary_sizes
 from models.core.types import Batch
@@ -61,10 +61,10 @@ def variants() -> dict[str, tuple[Any, Batch]]:
         axes.append({"position": position, "self_attention": SelfAttentionConfig(score=score)})
     found = {str(axis): (dataclasses.replace(base, **axis), PAIRS) for axis in axes}
     copied = torch.cat([PAIRS.target_in[:, :3], PAIRS.source[:, :3]], 1)  # half of them
-    null = AttentionConfig.of(null_slot=True)
     for preset in ("rnnsearch-nano", "luong-nano", "transformer-nano"):
         config = small_config(preset)
         for kind in names("copy"):
+            null = dataclasses.replace(config.attention, null_slot=True)
             copying = dataclasses.replace(config, copy=kind, attention=null)
             found[f"{preset} {kind}"] = copying, PAIRS._replace(target_in=copied)
     several = ("multi-source-nano", "multi-source-transformer-nano")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from models.attention.multihead import Heads
 from models.attention.transformer import CrossAttention, SelfAttention
-from models.core.config import AttentionConfig, SelfAttentionConfig
+from models.core.config import AttentionConfig, SelfAttentionConfig, TransformerAttentionConfig
 from models.core.types import Memory
 from models.networks.config import TransformerConfig
 
@@ -87,7 +87,9 @@ def test_recurrent_heads_that_share_equal_heads_with_the_same_keys_and_values() 
 @torch.no_grad()
 def test_values_under_the_weights_of_cross_attention_make_its_output(shared: int) -> None:
     torch.manual_seed(1)
-    config = TransformerConfig(embedding=12, heads=4, attention=AttentionConfig.of(kv_heads=shared))
+    config = TransformerConfig(
+        embedding=12, heads=4, attention=TransformerAttentionConfig.of(kv_heads=shared)
+    )
     attention, x = CrossAttention(config).eval(), torch.randn(2, 3, 12)
     memory = Memory(torch.randn(2, 5, 12), torch.ones(2, 5).bool())
     prepared = attention.prepare(memory)
