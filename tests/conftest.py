@@ -145,7 +145,7 @@ def no_gradients() -> Iterator[None]:
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `attn bulk` process its shards itself, without Ray."""
     process = resolve_name("tests.attncli.bulk.in_process:process")
-    monkeypatch.setattr("attncli.jobs._bulk_work.process", process)
+    monkeypatch.setattr("attncli.bulk._work.process", process)
 
 
 @pytest.fixture

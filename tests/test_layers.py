@@ -40,6 +40,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.jobs",
     "attncli.tasks",  # the folder of each task
     "attncli.interface",
+    "attncli.bulk",
     "attncli.documents",
     "attncli.serve",
     "attncli.commands",

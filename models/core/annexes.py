@@ -47,7 +47,7 @@ ANNEXES: dict[str, AnnexRow] = {
         },
     },
     "serve": {"command": {"serve": "attncli.commands.serve:ServeCommand"}},
-    "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
+    "bulk": {"command": {"bulk": "attncli.bulk.command:bulk"}},
     "several inputs": {
         "family": {
             "multi-source": "models.networks.several_inputs:MultiSource",

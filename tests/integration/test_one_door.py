@@ -16,10 +16,10 @@ import pytest
 from PIL import Image
 
 import attncli
+from attncli.bulk.mapper import BatchMapper
 from attncli.data import tones
 from attncli.data.grammar import generate
 from attncli.data.named_files import NamedFile
-from attncli.interface.bulk import BatchMapper
 from attncli.serve.models import Job, ServedModel
 from attncli.task.table import RUNNERS, find_runner
 from attncli.translate._dev import DevTexts
