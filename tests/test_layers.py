@@ -44,6 +44,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.documents",
     "attncli.serve",
     "attncli.commands",
+    "attncli.compare",
     "attncli.processes",
     "attncli.shell",
 ]

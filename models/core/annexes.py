@@ -46,7 +46,7 @@ ANNEXES: dict[str, AnnexRow] = {
             "POST /v1/audio/transcriptions": "attncli.serve.transcripts:transcriptions",
         },
     },
-    "serve": {"command": {"serve": "attncli.commands.serve:ServeCommand"}},
+    "serve": {"command": {"serve": "attncli.serve.command:ServeCommand"}},
     "bulk": {"command": {"bulk": "attncli.bulk.command:bulk"}},
     "several inputs": {
         "family": {
@@ -60,7 +60,7 @@ ANNEXES: dict[str, AnnexRow] = {
         "source": {"rows": "models.core.row_source:RowSource"},
         "training": {"rows": "attncli.translate.rows_source:RowTraining"},
     },
-    "compare": {"command": {"models compare": "attncli.commands.compare:CompareCommand"}},
+    "compare": {"command": {"models compare": "attncli.compare.command:CompareCommand"}},
     "importers": {
         "importer": {
             "hub": "models.importers.hub",

@@ -16,7 +16,7 @@ from unittest import mock
 import attncli
 from attncli.bulk import _work as bulk_work
 from attncli.data import tones
-from attncli.serve.options import ServeOptions
+from attncli.serve._options import ServeOptions
 from attncli.shell import app
 from models.storage.installed import BOX
 from tests.attncli.bulk import in_process

@@ -279,8 +279,8 @@ def ask() -> Iterator[Ask]:
     """Return a function that asks a service."""
     testing = pytest.importorskip("starlette.testclient")
     from attncli.serve._app import application
+    from attncli.serve._options import ServeOptions
     from attncli.serve._service import Service
-    from attncli.serve.options import ServeOptions
 
     service = Service(ServeOptions(threads=1))
     client = testing.TestClient(application(service), base_url="http://127.0.0.1")
