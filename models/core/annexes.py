@@ -69,8 +69,8 @@ ANNEXES: dict[str, AnnexRow] = {
         }
     },
     "align train": {
-        "command": {"align train": "attncli.commands.train_aligner:align_train"},
-        "aligner": {"tables": "models.storage.statistical", "hmm": "models.alignment.hmm"},
+        "command": {"align train": "attncli.align_train.command:align_train"},
+        "aligner": {"tables": "models.align_train.tables", "hmm": "models.align_train.hmm"},
     },
     "fine-tuning": {
         "start": {
