@@ -24,6 +24,7 @@ ROOMS = [  # each may import those above it in this list
     "models.networks",
     "models.engines",
     "models.alignment",
+    "models.align_train",
     "models.explain",
     "models.importers",
     "models",
@@ -40,9 +41,12 @@ ROOMS = [  # each may import those above it in this list
     "attncli.jobs",
     "attncli.tasks",  # the folder of each task
     "attncli.interface",
+    "attncli.bulk",
     "attncli.documents",
     "attncli.serve",
     "attncli.commands",
+    "attncli.align_train",
+    "attncli.compare",
     "attncli.processes",
     "attncli.shell",
 ]

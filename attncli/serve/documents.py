@@ -34,11 +34,11 @@ from attncli.documents.formats import (
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.serve._catalogue import TRANSLATE, ServedDirection
 from attncli.serve._labels import AUTO, recognised
+from attncli.serve._options import DOCUMENT_TIMES
 from attncli.serve._requests import Parameters, RequestError, invalid
 from attncli.serve._service import Call, call_of
 from attncli.serve._translate import doubts
 from attncli.serve.models import Job
-from attncli.serve.options import DOCUMENT_TIMES
 from attncli.task.runner import JsonObject
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation

@@ -14,10 +14,10 @@ from attncli.render.sound_attention import shares, sound_maps, spectrogram_url, 
 from attncli.render.transcripts import rendered
 from attncli.serve._catalogue import TRANSCRIBE, name_of
 from attncli.serve._media import steering
+from attncli.serve._options import DOCUMENT_TIMES
 from attncli.serve._requests import FALSE, RequestError, invalid
 from attncli.serve._service import Call, call_of
 from attncli.serve.models import Job
-from attncli.serve.options import DOCUMENT_TIMES
 from attncli.task.runner import JsonObject
 from models.core.errors import ModelError
 from models.signals.recordings import header

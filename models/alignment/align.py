@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.alignment._chain import smoothed
+from models.alignment.chain import smoothed
 from models.alignment.links import Links, extract, mutual, symmetrise
 from models.alignment.weights import (
     ALL_HEADS,

@@ -46,8 +46,8 @@ ANNEXES: dict[str, AnnexRow] = {
             "POST /v1/audio/transcriptions": "attncli.serve.transcripts:transcriptions",
         },
     },
-    "serve": {"command": {"serve": "attncli.commands.serve:ServeCommand"}},
-    "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
+    "serve": {"command": {"serve": "attncli.serve.command:ServeCommand"}},
+    "bulk": {"command": {"bulk": "attncli.bulk.command:bulk"}},
     "several inputs": {
         "family": {
             "multi-source": "models.networks.several_inputs:MultiSource",
@@ -60,7 +60,7 @@ ANNEXES: dict[str, AnnexRow] = {
         "source": {"rows": "models.core.row_source:RowSource"},
         "training": {"rows": "attncli.translate.rows_source:RowTraining"},
     },
-    "compare": {"command": {"models compare": "attncli.commands.compare:CompareCommand"}},
+    "compare": {"command": {"models compare": "attncli.compare.command:CompareCommand"}},
     "importers": {
         "importer": {
             "hub": "models.importers.hub",
@@ -69,8 +69,8 @@ ANNEXES: dict[str, AnnexRow] = {
         }
     },
     "align train": {
-        "command": {"align train": "attncli.commands.train_aligner:align_train"},
-        "aligner": {"tables": "models.storage.statistical", "hmm": "models.alignment.hmm"},
+        "command": {"align train": "attncli.align_train.command:align_train"},
+        "aligner": {"tables": "models.align_train.tables", "hmm": "models.align_train.hmm"},
     },
     "fine-tuning": {
         "start": {

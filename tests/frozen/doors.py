@@ -14,9 +14,9 @@ from typing import Any
 from unittest import mock
 
 import attncli
+from attncli.bulk import _work as bulk_work
 from attncli.data import tones
-from attncli.jobs import _bulk_work as bulk_work
-from attncli.serve.options import ServeOptions
+from attncli.serve._options import ServeOptions
 from attncli.shell import app
 from models.storage.installed import BOX
 from tests.attncli.bulk import in_process

@@ -15,7 +15,8 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.render.comparison import draw_comparison
+from attncli.compare._drawing import draw_comparison
+from attncli.compare._scores import RunScores
 from attncli.render.plots import Bar, Curve, bleu_by_length, curves
 from attncli.render.sound_attention import (
     WRITERS,
@@ -24,7 +25,6 @@ from attncli.render.sound_attention import (
     strips,
     wav_of,
 )
-from attncli.scoring.comparison import RunScores
 from attncli.scoring.score import MetricScore
 from attncli.terminal.messages import Screen
 from models.core.types import Hypothesis

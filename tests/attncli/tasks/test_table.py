@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 
 import pytest
 
-from attncli.scoring.comparison import QUALITY
+from attncli.compare._scores import QUALITY
 from attncli.task.table import TASKS, TRAINING
 from attncli.training.interfaces import Scores
 from attncli.training.sources import find_training_source

@@ -13,14 +13,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attncli.align.training import AlignerRun, LayerResult, texts_of
+from attncli.align_train._run import AlignerRun, LayerResult, texts_of
+from attncli.align_train._threshold import best_threshold
 from attncli.data.alignments import WordLinks, read_word_links, token_links, with_end_mark
 from attncli.data.examples import target_weights
 from attncli.terminal.messages import counted
 from attncli.training.configuration import weights_hash
 from attncli.training.interfaces import Progress
+from models.align_train.tables import StatisticalTables, read_statistical
 from models.alignment.align import align
-from models.alignment.links import best_threshold
 from models.alignment.weights import Encoded, as_batch, encode
 from models.core.errors import ModelError
 from models.core.files import write_text
@@ -31,7 +32,6 @@ from models.networks.transformer_decoder import AlignmentLayer, TransformerDecod
 from models.search.batching import length_batches
 from models.storage.archive import read_about, read_card
 from models.storage.settings import read_settings
-from models.storage.statistical import StatisticalTables, read_statistical
 from models.text.languages import parse_direction
 
 SAMPLE = 8_000  # sentence pairs to learn from, at most

@@ -10,18 +10,11 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from models.alignment._chain import NULL, Posterior, forward_backward, steps_of, widths
-from models.alignment.links import (
-    Group,
-    Links,
-    WordPairs,
-    normalised,
-    same_lengths,
-    symmetrise,
-    word_pairs,
-)
+from models.align_train._words import Group, WordPairs, same_lengths, word_pairs
+from models.align_train.tables import HmmTables, StatisticalTables, normalised
+from models.alignment import Links, symmetrise
+from models.alignment.chain import NULL, Posterior, forward_backward, steps_of, widths
 from models.core.config import MAX_WORDS
-from models.storage.statistical import HmmTables, StatisticalTables
 
 ALPHA = 0.01  # prior count of each entry of the lexicon
 DIAGONAL = 4.0  # strength of Model 1's preference for the diagonal

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attncli.jobs.bulk_job import read_job, results_of
+from attncli.bulk._job import read_job, results_of
 from attncli.terminal.messages import one_cell
 
 

@@ -10,13 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli.commands.compare import ComparedData, base_config
-from attncli.jobs import compare
-from attncli.jobs.compare import check_all
-from attncli.jobs.variants import find, variants, with_grid
-from attncli.render.comparison import WRITERS
-from attncli.render.plots import FORMATS
-from attncli.scoring.comparison import (
+from attncli.compare import _runs as compare
+from attncli.compare._drawing import WRITERS
+from attncli.compare._runs import check_all
+from attncli.compare._scores import (
     Noise,
     RunScores,
     from_record,
@@ -25,6 +22,9 @@ from attncli.scoring.comparison import (
     spread,
     verdict,
 )
+from attncli.compare._variants import find, variants, with_grid
+from attncli.compare.command import ComparedData, base_config
+from attncli.render.plots import FORMATS
 from attncli.scoring.score import MetricScore
 from attncli.training.configuration import run_config
 from attncli.training.sources import comparison_of

@@ -10,10 +10,7 @@ from typing import NamedTuple
 
 from tabulate import tabulate
 
-from attncli.data.streams import as_json
-from attncli.render.plots import Strip, strips
-from attncli.render.rows import columns
-from attncli.scoring.comparison import (
+from attncli.compare._scores import (
     PARTS,
     QUALITY,
     RunScores,
@@ -22,6 +19,9 @@ from attncli.scoring.comparison import (
     spread,
     verdict,
 )
+from attncli.data.streams import as_json
+from attncli.render.plots import Strip, strips
+from attncli.render.rows import columns
 from attncli.terminal.messages import cell
 
 UNEQUAL = 1.1  # factor between numbers of updates from which on they are called different

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
+from attncli.bulk._job import BulkJob, read_job
+from attncli.bulk._run import NOTES, BulkPlan, run_bulk, state_folder
+from attncli.bulk._shards import irregular, sources_of
 from attncli.data.lines import CHUNK_LINES
 from attncli.data.named_files import GROUP
 from attncli.data.streams import check_output
-from attncli.jobs.bulk_job import BulkJob, read_job
-from attncli.jobs.bulk_run import NOTES, BulkPlan, run_bulk, state_folder
-from attncli.jobs.bulk_shards import irregular, sources_of
 from attncli.jobs.loading import row_inputs
 from attncli.options.help_page import HelpPage
 from attncli.task.table import RUNNERS, find_runner
@@ -22,7 +22,7 @@ from attncli.terminal.messages import counted
 from models.core.errors import InputError
 
 BEFORE_TASK = "--"
-WORDS = "attncli.commands.bulk.words"  # key of click's context: the words after BEFORE_TASK
+WORDS = "attncli.bulk.command.words"  # key of click's context: the words after BEFORE_TASK
 
 Paths = Annotated[
     list[Path], typer.Argument(metavar="IN... OUT", help="Files and folders to read; the output.")

@@ -17,10 +17,10 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
+from attncli.compare._scores import RunScores, from_record
+from attncli.compare._variants import Variant
 from attncli.data.corpus import MIN_DEV_SOURCES, fingerprint
 from attncli.jobs.train import StopRequested, dry_run, fingerprints, stoppable, train
-from attncli.jobs.variants import Variant
-from attncli.scoring.comparison import RunScores, from_record
 from attncli.scoring.score import MetricScore
 from attncli.training.dev import DevSet, evaluate
 from attncli.training.estimate import Estimate, RunTime

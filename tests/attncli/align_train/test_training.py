@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.align import training as job
-from attncli.align.alignment_layer import cross_entropy
-from attncli.align.training import AlignerRun
+from attncli.align_train import _run as job
+from attncli.align_train._layer import cross_entropy
+from attncli.align_train._run import AlignerRun
 from attncli.data.alignments import PairLinks, with_end_mark
 from attncli.data.grammar import generate
 from attncli.scoring.sequences import score_alignments
 from attncli.shell.app import run
 from models import load
+from models.align_train.hmm import link_probabilities
 from models.alignment import AlignConfig, align, align_translations, diagonal
 from models.alignment.align import statistical_aligner
-from models.alignment.hmm import link_probabilities
 from models.core.errors import ModelError
 from models.engines.translator import Translator
 from models.storage.archive import extract_archive, write_archive

@@ -10,7 +10,7 @@ from typing import Any
 
 from attncli.options.fields import signed
 from attncli.options.settings import given_values
-from attncli.serve.options import ServeOptions, ServeTables
+from attncli.serve._options import ServeOptions, ServeTables
 from models.core.errors import ModelError, install_command
 from models.core.settings import overridden
 
@@ -48,7 +48,7 @@ class ServeCommand(ServeOptions):
             print(secrets.token_urlsafe())
             return
         try:
-            from attncli.serve.process import serve
+            from attncli.serve._process import serve
         except ModuleNotFoundError as error:
             raise ModelError(
                 f"no package {error.name}", "the packages of the service", install_command("serve")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.align.training import (
+from attncli.align_train._run import (
     AlignerRun,
     lexicon_lines,
     write_lexicon,
@@ -15,7 +15,7 @@ from attncli.align.training import (
     written_forms,
 )
 from attncli.data.tables import read_lexicon_table
-from models.alignment.hmm import trained, translations
+from models.align_train.hmm import trained, translations
 from models.text.lexicon import CANDIDATES
 from tests.attncli.command_line import Attn
 from tests.attncli.files import write

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from attncli.align import training as job
-from attncli.align.training import AlignerConfig, AlignerRun, LexiconSettings
+from attncli.align_train import _run as job
+from attncli.align_train._run import AlignerConfig, AlignerRun, LexiconSettings
 from attncli.commands.train_options import check_run_folder
 from attncli.commands.train_run import Display, train_shown
 from attncli.data.streams import check_files, check_output
@@ -132,7 +132,7 @@ def _train(run: AlignerRun, device: str) -> None:
         train_shown(config, run.translator, device)  # finished, it stays as it is
     result = job.finished(run)
     if result is None:
-        from attncli.align.alignment_layer import finish  # imports torch
+        from attncli.align_train._layer import finish  # imports torch
 
         with locked(run.path), Display(TrainConfig()) as display:
             result = finish(run, device, display.progress)

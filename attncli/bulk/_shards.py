@@ -15,12 +15,12 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attncli.bulk._job import BulkJob, results_of
 from attncli.data.lines import byte_lines, check_text, decode
 from attncli.data.named_files import FileRange, NamedFile, named_images
 from attncli.data.streams import as_json_line, decompressed, open_input, uncompressed
 from attncli.data.tables import as_rows
 from attncli.faithful.result import Line
-from attncli.jobs.bulk_job import BulkJob, results_of
 from attncli.task.runner import AnyRunner, JsonObject
 from attncli.task.table import find_runner
 from attncli.terminal.messages import one_cell

@@ -14,15 +14,15 @@ import typer
 
 from attncli.commands import train_options as options
 from attncli.commands.train_run import Display, memory_advice, stoppable
+from attncli.compare._drawing import WRITERS, draw_comparison
+from attncli.compare._scores import RunScores
+from attncli.compare._variants import variants, with_grid
 from attncli.data.streams import check_files, write_stdout
 from attncli.jobs import loading
-from attncli.jobs.variants import variants, with_grid
 from attncli.options.fields import signed
 from attncli.options.shared import GoldIndex
-from attncli.render.comparison import WRITERS, draw_comparison
 from attncli.render.plots import FORMATS, variant_curves
 from attncli.render.rows import columns
-from attncli.scoring.comparison import RunScores
 from attncli.terminal import console
 from attncli.terminal.messages import counted, rounded_time
 from attncli.training.command_line import settings
@@ -43,7 +43,7 @@ from models.storage.presets import model_config
 from models.storage.settings import family_of, read_settings
 
 if TYPE_CHECKING:
-    from attncli.jobs import compare as job
+    from attncli.compare import _runs as job
 
 TRAIN, TEST, GOLD, FROM = "--train", "--test", "--gold", "--start-from"
 CAPTIONS, LABELS, TRANSCRIPTS = "--captions", "--labels", "--transcripts"
@@ -53,7 +53,7 @@ def show_remaining(
     runs: list[job.Planned], tests: job.Tests, best: int, output: Path, device: str
 ) -> None:
     """Write the runs of each variant that are left, and their time; if none, name the results."""
-    from attncli.jobs import compare as job
+    from attncli.compare import _runs as job
 
     left, count = job.missing(runs, tests, best), job.planned_count(runs, best)
     if not left:
@@ -85,7 +85,7 @@ def train_all(
     runs: list[job.Planned], tests: job.Tests, best: int, output: Path, device: str
 ) -> tuple[list[RunScores], int]:
     """Train the missing runs; return the rows, which are written after each run, and failures."""
-    from attncli.jobs import compare as job
+    from attncli.compare import _runs as job
 
     rows: list[RunScores] = []
     failed = 0
@@ -329,7 +329,7 @@ class CompareCommand(options.RunOptions):
             console.say(f"--best {self.best}: all {variant} get further seeds")
         where = loading.open_device(self.computed)
         # imports torch
-        from attncli.jobs.compare import check_all, plan, prepare
+        from attncli.compare._runs import check_all, plan, prepare
 
         check_all(found)
         with tempfile.TemporaryDirectory() as scratch:  # for data of a dry run that no file has

@@ -17,10 +17,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
+from attncli.bulk import _work as bulk_work
+from attncli.bulk._job import BulkJob
+from attncli.bulk._shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.data.streams import as_json, as_json_line
-from attncli.jobs import _bulk_work as bulk_work
-from attncli.jobs.bulk_job import BulkJob
-from attncli.jobs.bulk_shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.terminal.messages import ShowProgress, counted, duration
 from attncli.training.folder import LOCK, locked
 from models.core.errors import DamagedError, InputError, ModelError

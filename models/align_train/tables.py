@@ -1,10 +1,11 @@
 """Tables of the statistical aligner of a bundle, and their safetensors file.
 
-Words are stored as UTF-8 lines. `models.alignment.hmm` computes with the tables.
+Words are stored as UTF-8 lines. `models.align_train.hmm` computes with the tables.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from models.storage.settings import STATISTICAL
 
 SIDES = ("source", "target")
 WAYS = ("forward", "reverse")
+MARKS = re.compile(r"^\W+|\W+$")
 
 
 class HmmTables(NamedTuple):
@@ -102,3 +104,9 @@ def as_tensor(words: tuple[str, ...]) -> Tensor:
 def as_words(content: Tensor) -> tuple[str, ...]:
     """Return the words of bytes (M,)."""
     return tuple(bytes(content.to(torch.uint8).flatten().tolist()).decode("utf-8").split("\n")[:-1])
+
+
+def normalised(word: str) -> str:
+    """Return a word in lower case, without punctuation at its ends unless it has nothing else."""
+    lowered = word.lower()
+    return MARKS.sub("", lowered) or lowered

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from attncli.jobs.bulk_job import BulkJob
-from attncli.jobs.bulk_shards import Shard, ShardResult, ShardWorker
+from attncli.bulk._job import BulkJob
+from attncli.bulk._shards import Shard, ShardResult, ShardWorker
 from models.core.errors import ModelError, NotFoundError, ResourceError, install_command
 
 DEATHS = 5  # of workers on one shard, after which a job stops

@@ -45,7 +45,7 @@ class BulkJob:
     task: str  # a task of attncli.task.table
     models: Sequence[str]  # folders, which every worker reads
     settings: Mapping[str, Any] = field(default_factory=dict)  # parameters of the task's command
-    input: str = "lines"  # a kind of attncli.jobs.bulk_shards
+    input: str = "lines"  # a kind of attncli.bulk._shards
     fields: Sequence[str] = ()  # of JSON lines: the text; to align: both; of rows: the inputs
 
     @property

@@ -216,19 +216,19 @@ def texts_of(run: AlignerRun) -> list[tuple[str, str]]:
 
 def write_statistical(run: AlignerRun, folder: Path, progress: Progress) -> None:
     """Train the statistical aligner; write it, and the links of the pairs."""
-    from models.alignment.hmm import trained
-    from models.storage import statistical
+    from models.align_train.hmm import trained
+    from models.align_train.tables import write_statistical as write_tables
 
     pairs = texts_of(run)
     joint = trained(pairs, progress)
-    statistical.write_statistical(joint.tables(), folder)
+    write_tables(joint.tables(), folder)
     write_text(folder / run.links.name, "".join(map(pharaoh, joint.links(len(pairs)))))
 
 
 def write_lexicon(run: AlignerRun, path: Path) -> None:
     """Write a table of words and their translations, which the statistical aligner is sure of."""
-    from models.alignment.hmm import translations
-    from models.storage.statistical import read_statistical
+    from models.align_train.hmm import translations
+    from models.align_train.tables import read_statistical
 
     tables = read_statistical(run.links.parent)
     pairs = texts_of(run)
@@ -252,7 +252,7 @@ def lexicon_lines(
 
 def written_forms(texts: Iterable[str]) -> dict[str, str]:
     """Return the usual spelling of each normalised word: a capital may be that of a sentence."""
-    from models.alignment.links import normalised
+    from models.align_train.tables import normalised
 
     counts: dict[str, Counter[str]] = {}
     for text in texts:

@@ -23,8 +23,8 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from attncli.serve._app import application
+from attncli.serve._options import ServeOptions
 from attncli.serve._service import Service
-from attncli.serve.options import ServeOptions
 from attncli.task.runner import JsonObject
 from attncli.terminal import console
 from models.core.errors import ModelError
