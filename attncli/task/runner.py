@@ -167,17 +167,20 @@ class ShownResult:
         )
 
 
-class RankedOutputs:
-    """The outputs for one input, best first."""
+class _Ranked(Protocol):
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]: ...
 
-    hypotheses: tuple[Hypothesis, ...]
+
+class RankedOutputs:
+    """A result whose `hypotheses` are the outputs for one input, best first."""
 
     @property
-    def score(self) -> float:
+    def score(self: _Ranked) -> float:
         """Score of the best output: its log-probability over the length penalty."""
         return self.hypotheses[0].score
 
     @property
-    def alternatives(self) -> tuple[str, ...]:
+    def alternatives(self: _Ranked) -> tuple[str, ...]:
         """Texts of the other outputs; `nbest` of the search says how many there are."""
         return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])

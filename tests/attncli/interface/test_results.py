@@ -66,6 +66,21 @@ def test_align_a_given_pair(tiny_bundle: Path) -> None:
     assert found.text == one.text and found.alignment is found and found.score < 0
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 10])
+def test_any_number_of_texts_has_the_translation_and_the_alignment_of_each(count: int) -> None:
+    translator: Any = load("everyday")
+    texts = [f"The {n % 3 + 2} dogs sleep." + " \U0001f600" * (n % 2) for n in range(count)]
+    found = translator.translate(iter(texts), to="de")
+    aligned = translator.align(texts, [one.text for one in found], to="de")
+    assert [one.source for one in found] == texts and len(aligned) == count
+    assert [one.text for one in aligned] == [one.text for one in found]
+    for one in found:
+        alone = translator.translate(one.source, to="de")
+        assert alone.text == one.text and alone.alignment.links == one.alignment.links
+        assert alone.alignment.weights.allclose(one.alignment.weights, atol=1e-4)
+        assert one.picture.partition("\n")[2] == alone.picture.partition("\n")[2]
+
+
 def test_align_takes_the_target_language() -> None:
     translator: Any = load("everyday")
     found = translator.align("A dog.", "Ein Hund.", to="de")
