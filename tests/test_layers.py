@@ -27,6 +27,7 @@ ROOMS = [  # each may import those above it in this list
     "models.align_train",
     "models.explain",
     "models.importers",
+    "models.speech",
     "models",
     "attncli.task",
     "attncli.terminal",

@@ -31,10 +31,10 @@ ANNEXES: dict[str, AnnexRow] = {
     "speech": {
         "task": {"transcribe": "attncli.transcribe:TASK"},
         "family": {
-            "listen-attend-spell": "models.networks.sound_families:ListenAttendSpell",
-            "speech-transformer": "models.networks.sound_families:SpeechTransformer",
+            "listen-attend-spell": "models.speech.families:ListenAttendSpell",
+            "speech-transformer": "models.speech.families:SpeechTransformer",
         },
-        "source": {"audio": "models.core.audio_source:AudioSource"},
+        "source": {"audio": "models.speech.source:AudioSource"},
         "published": {
             "whisper": "models.importers.whisper:Whisper",
             "faster-whisper": "models.importers.whisper_files:FasterWhisper",

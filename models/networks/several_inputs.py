@@ -11,7 +11,6 @@ from models.core.config import ModelConfig
 from models.core.numerics import Linear
 from models.core.sources import columns_of
 from models.core.types import Memory, VocabularySizes
-from models.networks._recurrent_encoder import RnnEncoder
 from models.networks.family import (
     RecurrentModel,
     TransformerModel,
@@ -21,6 +20,7 @@ from models.networks.family import (
 )
 from models.networks.image_encoder import ImageEncoder
 from models.networks.recurrent_decoder import RnnDecoder
+from models.networks.recurrent_encoder import RnnEncoder
 from models.networks.transformer_encoder import ImageTransformerEncoder, TransformerEncoder
 from models.text.tokenizer import END
 

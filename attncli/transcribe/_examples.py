@@ -27,7 +27,7 @@ from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import option
 from models.core.types import Batch
 from models.search.batching import pad, padded_frames, teacher_forcing_batch
-from models.signals.sound_features import log_mel
+from models.speech.features import log_mel
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -17,18 +17,9 @@ from models.core.config import HOP
 from models.core.errors import ConfigurationError, InputError, ModelError
 from models.core.types import Hypothesis, Memory
 from models.core.use_config import SearchConfig
-from models.engines._steered import looked_at, steered_search
 from models.engines.captioner import words as word_ranges
+from models.engines.steered import looked_at, steered_search
 from models.engines.trained import TorchModel
-from models.engines.transcripts import (
-    NamedRecording,
-    SoundAttention,
-    SpeechModel,
-    SpokenSegment,
-    Transcript,
-    Word,
-)
-from models.networks.sound_encoder import SoundEncoder
 from models.search.batching import (
     length_batches,
     pad,
@@ -38,8 +29,17 @@ from models.search.batching import (
 )
 from models.search.hypotheses import Finished, length_limit
 from models.search.prefix import PLAIN, Steering
-from models.signals.recordings import Floats, Recording, SoundPiece, divided
-from models.signals.sound_features import log_mel
+from models.speech._encoder import SoundEncoder
+from models.speech.features import log_mel
+from models.speech.recordings import Floats, Recording, SoundPiece, divided
+from models.speech.transcripts import (
+    NamedRecording,
+    SoundAttention,
+    SpeechModel,
+    SpokenSegment,
+    Transcript,
+    Word,
+)
 from models.storage.archive import read_about
 from models.storage.settings import read_settings
 from models.text.languages import known_language

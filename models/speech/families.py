@@ -12,7 +12,7 @@ from models.networks.family import (
     needs_equal_sizes,
 )
 from models.networks.recurrent_decoder import RnnDecoder
-from models.networks.sound_encoder import ConvolutionalEncoder, PyramidEncoder, WindowEncoder
+from models.speech._encoder import ConvolutionalEncoder, PyramidEncoder, WindowEncoder
 
 
 class ListenAttendSpell(RecurrentModel):

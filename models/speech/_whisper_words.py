@@ -13,8 +13,8 @@ from itertools import chain
 from statistics import median
 from typing import NamedTuple
 
-from models.engines.transcripts import Word
-from models.signals.recordings import Floats
+from models.speech.recordings import Floats
+from models.speech.transcripts import Word
 from models.text.tokenizer import Tokenizer
 
 UNSPACED = ("zh", "ja", "th", "lo", "my", "yue", "km", "bo")  # languages without spaces

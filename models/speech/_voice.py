@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from models.signals.recordings import Floats, missing
+from models.speech.recordings import Floats, missing
 
 RATE, FRAME = 16_000, 512  # of the detector: samples a second, and of a frame
 SPEECH = 0.5  # probability

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.engines.transcriber import Transcriber
 from models.explain import ExplainOptions
 from models.explain.explanation import Explanation, explained_by, faithfulness, words_of
 from models.explain.subject import MAX_IMAGES, Subject
+from models.speech.transcriber import Transcriber
 
 
 def explain_transcript(

@@ -15,7 +15,7 @@ from models.core.config import HOP, ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.types import Memory
-from models.networks._recurrent_encoder import CELLS
+from models.networks.recurrent_encoder import CELLS
 from models.networks.transformer_encoder import TransformerEncoder
 
 

@@ -14,7 +14,7 @@ class AudioSource(Source):
     task = "transcribe"
     ability = "transcribes recordings"
     reads_tokens = False
-    runner = "models.engines.transcripts:SpeechModel"
+    runner = "models.speech.transcripts:SpeechModel"
     unused_settings = (
         "search.max_caption",
         *("tokenizer.joint", "tokenizer.target_kind"),

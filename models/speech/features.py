@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.core.config import HOP, AudioConfig
-from models.signals.recordings import Floats
+from models.speech.recordings import Floats
 
 FRAME = 25  # ms
 LOWEST = 20.0  # Hz

@@ -10,10 +10,10 @@ import pytest
 
 from models.core.config import AudioConfig, ModelConfig
 from models.core.use_config import SearchConfig
-from models.engines._whisper import Stream, WhisperTranscriber, divided
-from models.engines._whisper_engine import Decoded
-from models.engines._whisper_words import TimedPart, words_of
-from models.engines.transcripts import Word
+from models.speech._whisper import Stream, WhisperTranscriber, divided
+from models.speech._whisper_engine import Decoded
+from models.speech._whisper_words import TimedPart, words_of
+from models.speech.transcripts import Word
 
 TIMES = 100  # the first timestamp
 RATE = 1000

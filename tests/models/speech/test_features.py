@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from models.core.config import AudioConfig
-from models.signals.sound_features import filters, log_mel
+from models.speech.features import filters, log_mel
 
 WHISPER = AudioConfig(padded=30)
 SMALL = AudioConfig(rate=8000, bands=40)

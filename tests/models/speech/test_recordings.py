@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from models.core.errors import InputError, ModelError, NotFoundError
-from models.signals import recordings
-from models.signals.recordings import SampleArray, divided, header, read_sound
+from models.speech import recordings
+from models.speech.recordings import SampleArray, divided, header, read_sound
 
 soundfile = pytest.importorskip("soundfile")
 RATE = 8000

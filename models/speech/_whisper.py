@@ -25,13 +25,15 @@ from models.core.config import HOP, ModelConfig
 from models.core.errors import ConfigurationError, InputError, ModelError, unknown_name
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
-from models.engines._whisper_engine import (
+from models.engines.ctranslate2_translator import missing_library
+from models.search.prefix import PLAIN, Steering
+from models.speech._whisper_engine import (
     CTranslate2Whisper,
     Decoded,
     WhisperTokens,
     window_features,
 )
-from models.engines._whisper_words import (
+from models.speech._whisper_words import (
     PER_SECOND,
     SILENCE,
     UNSPACED,
@@ -40,8 +42,8 @@ from models.engines._whisper_words import (
     with_words,
     words_of,
 )
-from models.engines.ctranslate2_translator import missing_library
-from models.engines.transcripts import (
+from models.speech.recordings import Floats, is_audible, silence
+from models.speech.transcripts import (
     NamedRecording,
     SoundAttention,
     SpeechModel,
@@ -49,15 +51,13 @@ from models.engines.transcripts import (
     Transcript,
     Word,
 )
-from models.search.prefix import PLAIN, Steering
-from models.signals.recordings import Floats, is_audible, silence
 from models.storage.settings import read_settings, read_stored
 from models.text.languages import known_language
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from models.engines._whisper_torch import TorchWhisper
+    from models.speech._whisper_torch import TorchWhisper
 
 TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 MAX_COMPRESSION = 2.4  # bytes of a text over those that zlib needs; above it repeats itself
@@ -96,7 +96,7 @@ class WhisperTranscriber(SpeechModel):
             reason = missing_library(gpu=device == "auto")
 
         def read_in_torch() -> TorchWhisper:
-            from models.engines._whisper_torch import TorchWhisper
+            from models.speech._whisper_torch import TorchWhisper
 
             return TorchWhisper.read(folder, tokens, device if reason else "cpu", threads)
 

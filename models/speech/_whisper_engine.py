@@ -18,8 +18,8 @@ from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.ctranslate2_convert import converted_whisper, read_weights
 from models.engines.ctranslate2_translator import COMPUTE_TYPES
 from models.search.hypotheses import beam_width
-from models.signals.recordings import Floats
-from models.signals.sound_features import log_mel
+from models.speech.features import log_mel
+from models.speech.recordings import Floats
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS
 from models.text.tokenizer import END, START, Tokenizer

