@@ -1,4 +1,4 @@
-"""Annex: the kind of input that is sound. Imports no torch."""
+"""The kind of input that is sound. Imports no torch."""
 
 from __future__ import annotations
 

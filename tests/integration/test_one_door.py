@@ -22,7 +22,7 @@ from attncli.data.named_files import NamedFile
 from attncli.serve.models import Job, ServedModel
 from attncli.task.table import RUNNERS, find_runner
 from attncli.transcribe import tones
-from attncli.translate._dev import DevTexts
+from attncli.translate.dev import DevTexts
 from models.networks.bundle import read
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn

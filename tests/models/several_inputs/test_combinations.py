@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention.combinations import Combination
 from models.core.config import AttentionConfig
 from models.core.registry import find, names
 from models.core.types import Memory
+from models.several_inputs.combinations import Combination
 from tests.models.attention.formulas import Vector, additive, dot, softmax, times
 from tests.models.mechanisms import EQUAL_SIZES
 

@@ -15,6 +15,7 @@ from attncli.caption.features import ImageFiles, feature_stores
 from attncli.data.corpus import held_out
 from attncli.data.named_files import content_hash
 from attncli.data.tables import row_pairs
+from attncli.several_inputs.source import RowTraining
 from attncli.training.dev import Data
 from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
@@ -24,15 +25,14 @@ from attncli.training.prepared import (
     reading,
     write_vocabulary,
 )
-from attncli.translate._dev import DevTexts
-from attncli.translate.rows_source import RowTraining
+from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError
 from models.core.files import write_text
 from models.core.sources import TAB, columns_of
 from models.core.types import Batch
-from models.engines.row_translator import RowTranslator
 from models.engines.translator import Translator
 from models.networks.bundle import Bundle
+from models.several_inputs.translator import RowTranslator
 from models.text.tokenizer import RowTokenizer, Tokenizer
 
 IMAGES = "images.txt"

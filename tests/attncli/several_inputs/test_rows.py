@@ -15,14 +15,14 @@ import torch
 
 import models
 from attncli import load
+from attncli.several_inputs.data import row_images
+from attncli.several_inputs.source import RowTraining
 from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
-from attncli.translate.rows import row_images
-from attncli.translate.rows_source import RowTraining
 from models import load_ensemble
 from models.core.errors import ModelError
-from models.engines.row_translator import RowTranslator
 from models.networks.image_encoder import SmallCnn
+from models.several_inputs.translator import RowTranslator
 from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.kinds import of_rows, write_rows
 from tests.attncli.training.small import assert_stops_change_nothing, run

@@ -1,4 +1,4 @@
-"""Annex: the kind of input that is a row of several inputs. Imports no torch."""
+"""The kind of input that is a row of several inputs. Imports no torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class RowSource(Source):
 
     task = "translate"
     ability = "translates rows of several inputs"
-    runner = "models.engines.row_translator:RowTranslator"
+    runner = "models.several_inputs.translator:RowTranslator"
     ensemble = "models.engines.translator:EnsembleTranslator"
     has_columns = True
     unused_settings = ("search.max_caption", "search.split_above")
