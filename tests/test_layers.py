@@ -27,6 +27,8 @@ ROOMS = [  # each may import those above it in this list
     "models.align_train",
     "models.explain",
     "models.importers",
+    "models.speech",
+    "models.several_inputs",
     "models",
     "attncli.task",
     "attncli.terminal",
@@ -40,6 +42,8 @@ ROOMS = [  # each may import those above it in this list
     "attncli.options",
     "attncli.jobs",
     "attncli.tasks",  # the folder of each task
+    "attncli.several_inputs",
+    "attncli.importers",
     "attncli.interface",
     "attncli.bulk",
     "attncli.documents",

@@ -31,10 +31,10 @@ ANNEXES: dict[str, AnnexRow] = {
     "speech": {
         "task": {"transcribe": "attncli.transcribe:TASK"},
         "family": {
-            "listen-attend-spell": "models.networks.sound_families:ListenAttendSpell",
-            "speech-transformer": "models.networks.sound_families:SpeechTransformer",
+            "listen-attend-spell": "models.speech.families:ListenAttendSpell",
+            "speech-transformer": "models.speech.families:SpeechTransformer",
         },
-        "source": {"audio": "models.core.audio_source:AudioSource"},
+        "source": {"audio": "models.speech.source:AudioSource"},
         "published": {
             "whisper": "models.importers.whisper:Whisper",
             "faster-whisper": "models.importers.whisper_files:FasterWhisper",
@@ -50,22 +50,22 @@ ANNEXES: dict[str, AnnexRow] = {
     "bulk": {"command": {"bulk": "attncli.bulk.command:bulk"}},
     "several inputs": {
         "family": {
-            "multi-source": "models.networks.several_inputs:MultiSource",
-            "multi-source-transformer": "models.networks.several_inputs:MultiSourceTransformer",
+            "multi-source": "models.several_inputs.families:MultiSource",
+            "multi-source-transformer": "models.several_inputs.families:MultiSourceTransformer",
         },
         "combination": {
-            "flat": "models.attention.combinations:Flat",
-            "hierarchical": "models.attention.combinations:Hierarchical",
+            "flat": "models.several_inputs.combinations:Flat",
+            "hierarchical": "models.several_inputs.combinations:Hierarchical",
         },
-        "source": {"rows": "models.core.row_source:RowSource"},
-        "training": {"rows": "attncli.translate.rows_source:RowTraining"},
+        "source": {"rows": "models.several_inputs.source:RowSource"},
+        "training": {"rows": "attncli.several_inputs.source:RowTraining"},
     },
     "compare": {"command": {"models compare": "attncli.compare.command:CompareCommand"}},
     "importers": {
         "importer": {
             "hub": "models.importers.hub",
             "files": "models.importers.base",
-            "heads": "attncli.jobs.heads",
+            "heads": "attncli.importers.heads",
         }
     },
     "align train": {

@@ -15,9 +15,9 @@ from unittest import mock
 
 import attncli
 from attncli.bulk import _work as bulk_work
-from attncli.data import tones
 from attncli.serve._options import ServeOptions
 from attncli.shell import app
+from attncli.transcribe import tones
 from models.storage.installed import BOX
 from tests.attncli.bulk import in_process
 from tests.attncli.files import write

@@ -17,12 +17,12 @@ from PIL import Image
 
 import attncli
 from attncli.bulk.mapper import BatchMapper
-from attncli.data import tones
 from attncli.data.grammar import generate
 from attncli.data.named_files import NamedFile
 from attncli.serve.models import Job, ServedModel
 from attncli.task.table import RUNNERS, find_runner
-from attncli.translate._dev import DevTexts
+from attncli.transcribe import tones
+from attncli.translate.dev import DevTexts
 from models.networks.bundle import read
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn

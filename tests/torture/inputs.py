@@ -32,7 +32,7 @@ from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
 from models.networks.edgetpu import MobileNetEdgeTpu
 from models.signals.images import open_image
-from models.signals.recordings import read_sound
+from models.speech.recordings import read_sound
 from models.storage.installed import BOX
 from models.storage.settings import STATISTICAL
 from models.text.own_vocabulary import own_kind

@@ -60,7 +60,7 @@ def url() -> Iterator[str]:
 def wav() -> bytes:
     """Return a recording of tones, which stand for words."""
     pytest.importorskip("soundfile")
-    from attncli.data import tones
+    from attncli.transcribe import tones
 
     return tones.split(1, 1, 0, seed=1).train[0].wav
 
