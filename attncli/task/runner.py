@@ -139,6 +139,10 @@ class ShownResult:
 
     by: AnyRunner | None = field(default=None, compare=False, repr=False)  # that computed it
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the values without the runner, so that a result can be sent to a process."""
+        return {name: value for name, value in vars(self).items() if name not in ("by", "weighed")}
+
     @cached_property
     def weighed(self) -> Self:
         """This result with its attention weights, which are computed when they are needed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,15 @@ def test_any_number_of_images_of_any_kind_has_the_captions_of_the_paths(
         for one, other in zip(found, expected, strict=True):
             assert one.alignment.maps.allclose(other.alignment.maps, atol=1e-5)
             assert (one.image is None) == (number == 4)  # features have no image
+
+
+def test_results_are_pickled_without_their_models(toy_classifier: Path) -> None:
+    for one in (
+        load(toy_classifier).classify("play some music"),  # type: ignore[union-attr]
+        load("everyday").translate("A dog.", to="de"),  # type: ignore[union-attr]
+    ):
+        sent = pickle.dumps(one)
+        assert len(sent) < 5000 and pickle.loads(sent) == one
 
 
 def test_a_caption_without_maps_or_an_image_that_is_missing_is_refused(
