@@ -48,6 +48,7 @@ ROOMS = [  # each may import those above it in this list
     "attncli.bulk",
     "attncli.documents",
     "attncli.serve",
+    "attncli.catalogue",
     "attncli.commands",
     "attncli.align_train",
     "attncli.compare",

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from attncli.catalogue import _runs as job
+from attncli.catalogue._runs import RunSummary
 from attncli.data.streams import as_json, write_stdout
-from attncli.jobs import runs as job
-from attncli.jobs.runs import RunSummary
 from attncli.options.shared import Json
 from attncli.render.rows import columns, size
 from attncli.terminal import console

@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import save as tensors_as_bytes
 
-from attncli.jobs import runs as job
-from attncli.jobs.installed import verify
+from attncli.catalogue import _runs as job
+from attncli.catalogue._packages import verify
 from attncli.training.folder import RunFolder, locked
 from attncli.training.interfaces import (
     AlreadyFinished,

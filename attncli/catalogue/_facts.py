@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.runs import is_run, summary
+from attncli.catalogue._runs import is_run, summary
 from attncli.training.configuration import run_config
 from attncli.training.settings.toml import to_toml
 from models.core import registry

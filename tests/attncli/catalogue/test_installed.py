@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.jobs import installed as jobs
-from attncli.jobs.installed import Packing, add, pack
+from attncli.catalogue import _packages as jobs
+from attncli.catalogue._packages import Packing, add, pack
 from attncli.jobs.loading import model_names
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner

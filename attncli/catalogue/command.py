@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
+from attncli.catalogue import _facts as zoo
+from attncli.catalogue import _packages as packages
+from attncli.catalogue._facts import Entry, Shown
+from attncli.catalogue._packages import Packing
 from attncli.data.streams import as_json, write_stdout
-from attncli.jobs import installed as packages
-from attncli.jobs import models as zoo
-from attncli.jobs.installed import Packing, listed
-from attncli.jobs.models import Entry, Shown
 from attncli.options.settings import SetOption
 from attncli.options.shared import Json
 from attncli.render.rows import columns, size, wrapped
@@ -27,7 +27,7 @@ from models.core.errors import ModelError
 from models.core.registry import SETTINGS
 from models.core.settings import option, overridden
 from models.engines.ctranslate2_translator import ComputePrecision
-from models.storage.archive import About, Facts
+from models.storage.archive import About, Facts, listed
 from models.storage.installed import Installed, find_model, installed, public_models
 from models.storage.presets import PRESETS, model_config
 from models.storage.settings import WeightPrecision

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.jobs.models import catalogue
+from attncli.catalogue._facts import catalogue
 from attncli.training.configuration import run_config
 from attncli.training.initial import check_buildable
 from attncli.training.settings.toml import from_toml

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,14 +16,12 @@ from models.core.files import check_regular, read_regular, write_folder
 from models.core.sources import source_of
 from models.storage.archive import (
     About,
-    Facts,
     extract_archive,
     read_about,
-    read_facts,
     write_archive,
 )
 from models.storage.digests import check_digests, read_digests
-from models.storage.installed import Installed, find_model, installed, is_bundle, user_folder
+from models.storage.installed import find_model, is_bundle, user_folder
 from models.storage.settings import (
     CARD,
     WEIGHTS,
@@ -133,15 +130,6 @@ def verify(folder: Path) -> str:
         if file.exists():
             read_tensors(file)
     return "" if digests else "no digests"
-
-
-def listed() -> Iterator[tuple[Installed, Facts | None]]:
-    """Yield the models in every place, with the facts about them; None: they are damaged."""
-    for model in installed():
-        try:
-            yield model, read_facts(model.folder)
-        except ModelError:
-            yield model, None
 
 
 def _save(source: Path, folder: Path, packing: Packing) -> None:
