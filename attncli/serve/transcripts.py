@@ -10,17 +10,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from attncli.data.named_files import NamedFile
-from attncli.render.sound_attention import shares, sound_maps, spectrogram_url, tokens_of
-from attncli.render.transcripts import rendered
 from attncli.serve._catalogue import TRANSCRIBE, name_of
 from attncli.serve._media import steering
+from attncli.serve._options import DOCUMENT_TIMES
 from attncli.serve._requests import FALSE, RequestError, invalid
 from attncli.serve._service import Call, call_of
 from attncli.serve.models import Job
-from attncli.serve.options import DOCUMENT_TIMES
 from attncli.task.runner import JsonObject
+from attncli.transcribe.drawing import shares, sound_maps, spectrogram_url, tokens_of
+from attncli.transcribe.formats import rendered
 from models.core.errors import ModelError
-from models.signals.recordings import header
+from models.speech.recordings import header
 
 LONGEST = 1800.0  # seconds of a recording
 FORMATS = ("json", "text", "srt", "verbose_json", "vtt")

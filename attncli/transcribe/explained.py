@@ -11,8 +11,8 @@ from attncli.faithful.result import Line
 from attncli.transcribe.runner import TranscribeRunner
 from models.core.errors import InputError
 from models.explain import ExplainOptions
-from models.explain.sound import explain_transcript
-from models.signals.sound_features import log_mel
+from models.speech.explained import explain_transcript
+from models.speech.features import log_mel
 
 
 def of_transcript(runner: TranscribeRunner, line: Line, options: ExplainOptions) -> ExplainedLine:

@@ -15,16 +15,16 @@ from attncli.faithful.look import look_of, milliseconds_of
 from attncli.jobs import loading
 from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
-from attncli.render.sound_attention import MAX_DRAWN_SEGMENTS, WRITERS, sound_maps, strips, wav_of
-from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, counted, current_screen
 from attncli.transcribe._options import TranscribeOptions
+from attncli.transcribe.drawing import MAX_DRAWN_SEGMENTS, WRITERS, sound_maps, strips, wav_of
+from attncli.transcribe.formats import TIMED, TranscribedFile, record, rendered
 from models import load
 from models.core.errors import InputError, ModelError
-from models.engines.transcripts import NamedRecording, SpeechModel
 from models.search.prefix import Look, Steering
-from models.signals.recordings import Channel, header, read_sound
+from models.speech.recordings import Channel, header, read_sound
+from models.speech.transcripts import NamedRecording, SpeechModel
 
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 

@@ -38,7 +38,7 @@ from attncli.training.prepared import (
     write_vocabulary,
 )
 from attncli.training.settings.corpora import CorpusConfig
-from attncli.translate._dev import DevDirections, DevTexts
+from attncli.translate.dev import DevDirections, DevTexts
 from attncli.translate.lexicon import marked_pairs, packed_entries, run_entries, with_marks
 from attncli.translate.source import TextTraining
 from models.core.annexes import need_part

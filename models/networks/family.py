@@ -20,7 +20,6 @@ from models.core.config import (
 from models.core.errors import ConfigurationError
 from models.core.registry import find
 from models.core.types import VocabularySizes
-from models.networks._recurrent_encoder import RnnEncoder
 from models.networks.config import (
     AdaptiveConfig,
     CaptionerConfig,
@@ -32,6 +31,7 @@ from models.networks.config import (
 from models.networks.decoder import Decoder
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.image_encoder import ImageEncoder, pretrained_parameters
+from models.networks.recurrent_encoder import RnnEncoder
 from models.networks.transformer_decoder import CrossAttentionKind, TransformerDecoder
 
 

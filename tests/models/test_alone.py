@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from models import load
+from models.align_train.hmm import link_probabilities, trained
 from models.alignment import AlignConfig, align
-from models.alignment.hmm import link_probabilities, trained
 from models.engines.captioner import Captioner
 from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import EnsembleTranslator, Translator

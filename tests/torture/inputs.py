@@ -26,15 +26,15 @@ from attncli.data.lines import open_text
 from attncli.data.named_files import open_images
 from attncli.training.settings.config import read_run_config
 from attncli.training.settings.toml import from_toml
-from models.alignment.hmm import trained
+from models.align_train.hmm import trained
+from models.align_train.tables import read_statistical, write_statistical
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
 from models.networks.edgetpu import MobileNetEdgeTpu
 from models.signals.images import open_image
-from models.signals.recordings import read_sound
+from models.speech.recordings import read_sound
 from models.storage.installed import BOX
 from models.storage.settings import STATISTICAL
-from models.storage.statistical import read_statistical, write_statistical
 from models.text.own_vocabulary import own_kind
 from models.text.tokenizer import LABELS, own_tokenizer, read_tokenizer
 from models.text.vectors import read_vectors

@@ -20,7 +20,7 @@ from attncli.training.saving import (
     add_evaluation,
     read_evaluations,
 )
-from attncli.translate._dev import DevTexts
+from attncli.translate.dev import DevTexts
 from models.core.annexes import ANNEXES, entries
 from models.core.errors import ModelError
 from models.networks.bundle import Bundle

@@ -20,7 +20,7 @@ from attncli.shell import app
 from attncli.training import saving
 from attncli.training._stepper import Stepper, seed_of, split
 from attncli.training.log import read_log
-from attncli.translate._dev import DevTexts
+from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
 from tests.attncli.command_line import flags
 from tests.attncli.training import processes, small_captions

@@ -7,7 +7,8 @@ from pkgutil import resolve_name
 
 import pytest
 
-from attncli.scoring.comparison import QUALITY
+from attncli.compare._scores import QUALITY
+from attncli.shell.app import COMMANDS
 from attncli.task.table import TASKS, TRAINING
 from attncli.training.interfaces import Scores
 from attncli.training.sources import find_training_source
@@ -17,8 +18,10 @@ from models.core.registry import TABLES
 FOLDER = Path(__file__).parents[3] / "attncli"
 
 
-def test_every_folder_of_a_task_has_a_row() -> None:
-    assert {path.parent.name for path in FOLDER.glob("*/command.py")} == set(TASKS)
+def test_every_folder_with_a_command_has_a_row() -> None:
+    folders = {f"attncli.{path.parent.name}.command" for path in FOLDER.glob("*/command.py")}
+    assert folders <= {place.partition(":")[0] for place in COMMANDS.values()}
+    assert {f"attncli.{task}.command" for task in TASKS} <= folders
 
 
 @pytest.mark.parametrize("name", TASKS)

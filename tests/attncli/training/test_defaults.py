@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.align.training import PRESET, RECIPE
-from attncli.commands.compare import ComparedData, base_config
+from attncli.align_train._run import PRESET, RECIPE
+from attncli.compare.command import ComparedData, base_config
 from attncli.training.command_line import settings
 from attncli.training.settings.config import RunConfig
 from attncli.training.settings.corpora import parse_corpus

@@ -17,6 +17,7 @@ from attncli.data.mixture import Mixture
 from attncli.fine_tuning import _retention as retention
 from attncli.fine_tuning import replay
 from attncli.fine_tuning._retention import Tensors
+from attncli.fine_tuning.replay_set import ReplayPair, pack_replay, read_replay
 from attncli.fine_tuning.settings import BOUNDED, MAX_PASSES, MIN_PASSES, fine_tuning
 from attncli.training import estimate
 from attncli.training.command_line import settings, with_languages
@@ -35,13 +36,12 @@ from attncli.training.run import Run
 from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.settings.corpora import CorpusConfig, parse_corpus
 from attncli.training.state import finished_run
-from attncli.translate._dev import DevDirections, DevTexts
 from attncli.translate._settings import TextData
+from attncli.translate.dev import DevDirections, DevTexts
 from models.core.errors import DamagedError, ModelError
 from models.core.use_config import AlignConfig, TokenizerConfig
 from models.networks.bundle import read
 from models.storage.digests import write_files
-from models.storage.replay import ReplayPair, pack_replay, read_replay
 from models.storage.settings import REPLAY, write_alignment
 from models.storage.weights import bundle_weights
 from tests.attncli.command_line import Attn, flags

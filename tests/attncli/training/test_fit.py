@@ -29,7 +29,7 @@ from attncli.training.settings._schedule import done_share, learning_rate, time_
 from attncli.training.settings.config import TrainConfig
 from attncli.training.sources import source_of_run
 from attncli.training.state import Counters, State, content, restore, to_bytes
-from attncli.translate._dev import DevTexts
+from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError
 from models.core.files import write_bytes
 from models.storage.weights import weights_of

@@ -12,8 +12,8 @@ import torch
 from models.core.errors import InputError
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
-from models.engines._steered import backend_of
 from models.engines.ctranslate2_translator import CTranslate2Translator
+from models.engines.steered import backend_of
 from models.engines.translator import EnsembleTranslator, Translator
 from models.search.batching import pad_pairs
 from models.search.prefix import PLAIN, Look, Steering, TargetPrefix

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.data import tones
+from attncli.transcribe import tones
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.networks.bundle import Bundle, build, save

@@ -16,8 +16,8 @@ import torch
 
 import attncli
 from models import load
-from models.engines.transcriber import MOSTLY, Transcriber, surprise, word_spans
-from models.signals.recordings import SampleArray, read_sound
+from models.speech.recordings import SampleArray, read_sound
+from models.speech.transcriber import MOSTLY, Transcriber, surprise, word_spans
 from tests.attncli.command_line import Attn
 
 TASK = ("transcribe", "-m")
@@ -92,8 +92,8 @@ def test_formats_have_the_words_with_their_times(
 def test_a_long_recording_is_the_sum_of_its_pieces(
     speech_model: Path, wavs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.engines.transcriber.PIECE", 1.0)
-    monkeypatch.setattr("models.engines.transcriber.BATCH_PIECES", 2)
+    monkeypatch.setattr("models.speech.transcriber.PIECE", 1.0)
+    monkeypatch.setattr("models.speech.transcriber.BATCH_PIECES", 2)
     transcriber = Transcriber.read(speech_model)
     sound = np.concatenate([read_sound(wavs / f"dev{n}.wav", 8000) for n in range(3)])
     found = transcriber.transcribe(SampleArray(sound, 8000), times=True)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.data import tones
-from attncli.data.recordings import SoundExamples, read_transcripts
 from attncli.training.configuration import run_config
 from attncli.training.settings.config import RunConfig
 from attncli.training.sources import training_source
+from attncli.transcribe import tones
+from attncli.transcribe._examples import SoundExamples, read_transcripts
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig
 from models.networks.bundle import build
-from models.signals.sound_features import log_mel
+from models.speech.features import log_mel
 from tests.attncli.training.kinds import CHANGED
 from tests.attncli.training.small import load
 
