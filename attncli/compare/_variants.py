@@ -21,7 +21,7 @@ from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import comparison_of, source_of_run
 from models.core import registry
 from models.core.config import ModelConfig, every_setting, family_config
-from models.core.errors import ConfigurationError, unknown_name
+from models.core.errors import ConfigurationError, naming, unknown_name
 from models.core.registry import SETTINGS
 from models.core.settings import check_limits, fields_of, merged, overridden
 from models.core.sources import source_of
@@ -75,7 +75,9 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
         start, parts = base, words
     settings = dict(part.removeprefix("model.").partition("=")[::2] for part in parts)
     family = settings.get("family", start.model.family)
-    chosen = absolute(overridden(start, [setting(one, family) for one in parts]))
+    assignments = [setting(one, family) for one in parts]
+    with naming(f"variant {name}"):
+        chosen = absolute(overridden(start, assignments))
     variant = Variant("+".join(words), chosen)
     wanted = comparison_of(base.model.family)
     if comparison_of(variant.config.model.family) is not wanted:

@@ -41,7 +41,7 @@ class MultiSourceConfig(
 ):
     """RNNsearch over several inputs."""
 
-    builds: ClassVar[str] = "models.networks.several_inputs:MultiSource"
+    builds: ClassVar[str] = "models.several_inputs.families:MultiSource"
 
     family: str = named("multi-source")
 
@@ -50,6 +50,6 @@ class MultiSourceConfig(
 class MultiSourceTransformerConfig(RowConfig, TransformerDecoderConfig):
     """Transformer over several inputs."""
 
-    builds: ClassVar[str] = "models.networks.several_inputs:MultiSourceTransformer"
+    builds: ClassVar[str] = "models.several_inputs.families:MultiSourceTransformer"
 
     family: str = named("multi-source-transformer")

@@ -66,7 +66,7 @@ class ListenAttendSpellConfig(
 ):
     """Listen, Attend and Spell."""
 
-    builds: ClassVar[str] = "models.networks.sound_families:ListenAttendSpell"
+    builds: ClassVar[str] = "models.speech.families:ListenAttendSpell"
 
     family: str = named("listen-attend-spell")
 
@@ -75,6 +75,6 @@ class ListenAttendSpellConfig(
 class SpeechTransformerConfig(AudioModelConfig, TransformerDecoderConfig):
     """Speech-Transformer."""
 
-    builds: ClassVar[str] = "models.networks.sound_families:SpeechTransformer"
+    builds: ClassVar[str] = "models.speech.families:SpeechTransformer"
 
     family: str = named("speech-transformer")
