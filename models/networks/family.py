@@ -12,6 +12,7 @@ from models.core.config import (
     RECURRENT_SCORE,
     AttendingConfig,
     BlocksConfig,
+    DecoderConfig,
     EncoderConfig,
     ReadoutConfig,
     RecurrentEncoderConfig,
@@ -36,10 +37,11 @@ from models.networks.transformer_decoder import CrossAttentionKind, TransformerD
 
 
 def embeddings(
-    config: Any, sizes: VocabularySizes, *, scale: float = 1.0
+    config: DecoderConfig, sizes: VocabularySizes, *, scale: float = 1.0
 ) -> tuple[Embedding, Embedding]:
     """Build source and target embeddings; one embedding if vocabulary and weights are shared."""
-    check_encoder_layers(config)
+    if isinstance(config, EncoderConfig):
+        check_encoder_layers(config)
     target = Embedding(sizes.target, config.embedding, scale=scale)
     if sizes.joint and config.tied:
         return target, target
