@@ -456,7 +456,7 @@ class AttendingConfig(ModelConfig):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TransformerDecoderConfig(AttendingConfig, BlocksConfig, DecoderConfig):
+class TransformerDecoderConfig(AttendingConfig, DecoderConfig, BlocksConfig):
     """A Transformer's decoder."""
 
     output_transform: bool = option(

@@ -25,7 +25,7 @@ from models.core.settings import option, with_default
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Seq2SeqConfig(TextConfig, RecurrentEncoderConfig, ReadoutConfig):
+class Seq2SeqConfig(ReadoutConfig, TextConfig, RecurrentEncoderConfig):
     """Sequence to sequence."""
 
     builds: ClassVar[str] = "models.networks.text_families:Seq2Seq"
@@ -35,7 +35,7 @@ class Seq2SeqConfig(TextConfig, RecurrentEncoderConfig, ReadoutConfig):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RnnSearchConfig(
-    AttendingConfig, CopyConfig, TextConfig, RecurrentEncoderConfig, ReadoutConfig
+    AttendingConfig, CopyConfig, ReadoutConfig, TextConfig, RecurrentEncoderConfig
 ):
     """RNNsearch."""
 
@@ -45,7 +45,7 @@ class RnnSearchConfig(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LuongConfig(AttendingConfig, CopyConfig, TextConfig, RecurrentEncoderConfig, ReadoutConfig):
+class LuongConfig(AttendingConfig, CopyConfig, ReadoutConfig, TextConfig, RecurrentEncoderConfig):
     """Luong."""
 
     builds: ClassVar[str] = "models.networks.text_families:Luong"

@@ -37,7 +37,7 @@ class RowConfig(ImageModelConfig):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiSourceConfig(
-    RowConfig, AttendingConfig, TextConfig, RecurrentEncoderConfig, ReadoutConfig
+    RowConfig, AttendingConfig, ReadoutConfig, TextConfig, RecurrentEncoderConfig
 ):
     """RNNsearch over several inputs."""
 

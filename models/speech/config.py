@@ -62,7 +62,7 @@ class AudioModelConfig(ModelConfig):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListenAttendSpellConfig(
-    AudioModelConfig, AttendingConfig, RecurrentEncoderConfig, ReadoutConfig
+    AudioModelConfig, AttendingConfig, ReadoutConfig, RecurrentEncoderConfig
 ):
     """Listen, Attend and Spell."""
 
