@@ -30,7 +30,7 @@ from attncli.render.alignment_writers import heat_maps
 from attncli.render.image_attention import maps_as_text
 from attncli.render.image_maps import AttentionMaps
 from attncli.render.rows import columns
-from attncli.task.panels import AlignedPair, Panel, labelled
+from attncli.task.panels import AlignedPair
 from attncli.task.runner import AnyRunner, JsonObject, Models, Runner
 from attncli.task.table import find_runner
 from attncli.terminal.messages import Screen, current_screen, printable
@@ -51,6 +51,7 @@ from models.explain.explanation import (
 from models.explain.methods import TOLERANCE
 from models.signals.images import in_shape, open_image, to_square
 from models.storage.settings import task_of
+from models.text.alignment import Alignment, labelled
 
 if TYPE_CHECKING:
     from models.engines.captioner import Captioner
@@ -334,16 +335,8 @@ def heat_map_pair(outcome: ExplainedLine) -> AlignedPair:
     for number, word in enumerate(found.target):  # relevances (M, I) as shares of the largest
         values = torch.stack([row.values[number] for row in found.rows]).clamp_min(0)
         shades = (values / values.amax(1, keepdim=True).clamp_min(1e-12)).numpy()
-        panels.append(Panel(word, frozenset(), shades))
-    return AlignedPair(
-        outcome.line.number,
-        found.source,
-        methods,
-        tuple(panels),
-        note=outcome.output,
-        key=KEY,
-        entries=found.entries,
-    )
+        panels.append(Alignment(found.source, methods, shades, entries=found.entries, name=word))
+    return AlignedPair(outcome.line.number, tuple(panels), outcome.output, key=KEY)
 
 
 def measure_table(found: Explanation) -> str:

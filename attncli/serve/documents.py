@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -242,7 +243,7 @@ def _of_rank(found: Sequence[TranslatedLine], rank: int) -> list[TranslatedLine]
         if outcome.translation:
             hypotheses = outcome.translation.hypotheses[rank:] or outcome.translation.hypotheses
             translation = outcome.translation._replace(hypotheses=hypotheses)
-            outcome = outcome._replace(translation=translation)
+            outcome = replace(outcome, translation=translation)
         ranked.append(outcome)
     return ranked
 

@@ -9,13 +9,18 @@ all tasks, and calls nothing below it; so an input has the same output behind ev
 
 from __future__ import annotations
 
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from models.core.types import Hypothesis
 
 Item = TypeVar("Item")
 Models = Path | Sequence[Path] | None  # folders or names
@@ -104,6 +109,14 @@ class Runner(ABC, Generic[Item, Result]):
     def heat_map(self, result: Result) -> str:
         """Return the attention weights of a result, drawn for a terminal; "" if it has none."""
 
+    def page(self, result: Result) -> tuple[bytes, int] | None:
+        """Return the attention weights of a result as HTML, and its height in pixels, if any."""
+        return None
+
+    def weighed(self, result: Result) -> Result:
+        """Return a result of `run` with the attention weights that it was asked to leave out."""
+        return result
+
     def drawn(self, result: Result) -> Sequence[Any]:
         """Return what a picture of several lines shows of a result; see attncli.task.panels."""
         return ()
@@ -118,3 +131,60 @@ class Runner(ABC, Generic[Item, Result]):
 
 
 AnyRunner: TypeAlias = Runner[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownResult:
+    """A result that shows itself, in a terminal and in a notebook."""
+
+    by: AnyRunner | None = field(default=None, compare=False, repr=False)  # that computed it
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the values without the runner, so that a result can be sent to a process."""
+        return {name: value for name, value in vars(self).items() if name not in ("by", "weighed")}
+
+    @cached_property
+    def weighed(self) -> Self:
+        """This result with its attention weights, which are computed when they are needed."""
+        assert self.by
+        found: Self = self.by.weighed(self)
+        return found
+
+    @property
+    def picture(self) -> str:
+        """The attention weights, drawn for a terminal."""
+        assert self.by
+        return self.by.heat_map(self.weighed)
+
+    def _repr_html_(self) -> str | None:
+        """Return the attention weights that can be pointed at, for a notebook.
+
+        The page is in a frame: its scripts and styles do not affect the notebook.
+        """
+        found = self.by.page(self.weighed) if self.by else None
+        if not found:
+            return None
+        content, height = html.escape(found[0].decode("utf-8")), found[1]
+        return (
+            f'<iframe srcdoc="{content}" sandbox="allow-scripts" height="{height}" '
+            'style="width: 100%; border: 0; background: #fff"></iframe>'
+        )
+
+
+class _Ranked(Protocol):
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]: ...
+
+
+class RankedOutputs:
+    """A result whose `hypotheses` are the outputs for one input, best first."""
+
+    @property
+    def score(self: _Ranked) -> float:
+        """Score of the best output: its log-probability over the length penalty."""
+        return self.hypotheses[0].score
+
+    @property
+    def alternatives(self: _Ranked) -> tuple[str, ...]:
+        """Texts of the other outputs; `nbest` of the search says how many there are."""
+        return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])

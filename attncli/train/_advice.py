@@ -42,7 +42,7 @@ def languages_of(pairs: Iterable[tuple[str, str]]) -> tuple[str, str]:
     """Return the languages of both sides, recognised in all texts; two empty texts if unsure."""
     sides = [Line(n, " ".join(side)) for n, side in enumerate(zip(*pairs, strict=True), 1)]
     [results] = ClassifyRunner.open(None, ClassifyOptions()).run([sides])
-    found = [next(iter(one.result.labels), (UNKNOWN, 0.0)) for one in results if one.result]
+    found = [next(iter(one.labels), (UNKNOWN, 0.0)) for one in results]
     known = [label for label, share in found if share >= SURE and label != UNKNOWN]
     return (known[0], known[1]) if len({*known}) == 2 else ("", "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -34,7 +35,7 @@ def with_alignments(
         for (n, _), pairs in zip(asked, zip(*of_models, strict=True), strict=True):
             aligned.setdefault(n, []).append(side_by_side(pairs))
         yield [
-            outcome._replace(alignments=tuple(aligned.get(n, ())))
+            replace(outcome, alignments=tuple(aligned.get(n, ())))
             for n, outcome in enumerate(outcomes)
         ]
 
@@ -63,7 +64,8 @@ def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], by: Alig
     found = zip([alignment for alignment, _ in parts], outcome.stand_ins, strict=True)
     whole = joined([with_parts(*each) for each in found])
     heads = parts[0][1] if len(parts) == 1 else None
-    return drawn(PairLine(outcome.line.number, "", ""), whole, by, heads)
+    pair = PairLine(outcome.line.number, outcome.line.text, outcome.text)
+    return drawn(pair, whole, by, heads)
 
 
 def joined(parts: Sequence[Alignment]) -> Alignment:
@@ -81,7 +83,7 @@ def joined(parts: Sequence[Alignment]) -> Alignment:
         weights=torch.block_diag(*(part.weights for part in parts)),
         links=frozenset(links),
         score=sum(part.score for part in parts) / len(parts),
-        null=torch.cat([part.null for part in parts]),
+        null=torch.cat([part.null for part in parts if part.null is not None]),
         note="; ".join(part.note for part in parts if part.note),
         entries=tuple(entries),
     )

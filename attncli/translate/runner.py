@@ -23,7 +23,7 @@ from attncli.faithful.steer import alternatives, steered
 from attncli.options import loading
 from attncli.options.loading import model_names
 from attncli.options.settings import HardAttention
-from attncli.render.alignment import inputs_of, linked, record_of
+from attncli.render.alignment import inputs_of, linked, page, record_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
 from attncli.task.runner import JsonObject
@@ -31,10 +31,10 @@ from attncli.terminal.messages import counted, current_screen, one_cell
 from attncli.translate import engine as engines
 from attncli.translate._alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
-from attncli.translate.doubts import reason
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.translate.writers import OutputReport
 from models.core.errors import ConfigurationError
+from models.core.types import EMPTY, Translation
 from models.search.repeats import repetition
 from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
@@ -43,7 +43,6 @@ from models.text.lexicon import ALWAYS, LexiconEntry, grouped
 if TYPE_CHECKING:
     from attncli.align.pairs import Aligner
     from attncli.task.panels import AlignedPair
-    from models.core.types import Translation
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
     from models.search.alternatives import Alternative
@@ -176,12 +175,25 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             if not (self.languages or self.model.source_language):
                 starts = (one.parts[0].language for one in results if one.parts)
                 self.recognised.update(filter(None, starts))
-            yield self._with_back(results) if options.back else results
+            results = self._with_back(results) if options.back else results
+            yield [replace(one, by=self) for one in results]
+
+    def weighed(self, result: TranslatedLine) -> TranslatedLine:
+        """Return a result with the alignment by each model; a text that was copied has no links."""
+        from attncli.translate.aligned import with_alignments  # imports torch
+
+        if result.alignments:
+            return result
+        if not result.parts:
+            none = Translation(result.source, (EMPTY,), result.to)
+            result = replace(result, parts=(none,), stand_ins=((),))
+        [[found]] = with_alignments([[result]], self._aligners)
+        return found
 
     def _with_back(self, results: Sequence[TranslatedLine]) -> list[TranslatedLine]:
         """Return results with their outputs translated back: a changed sense shows there."""
         [found] = self._backward.run([[Line(one.line.number, one.text) for one in results]])
-        return [one._replace(back=other.text) for one, other in zip(results, found, strict=True)]
+        return [replace(one, back=other.text) for one, other in zip(results, found, strict=True)]
 
     @cached_property
     def _backward(self) -> TranslateRunner:
@@ -221,7 +233,11 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
                 output["repetition"] = {"phrase": found.phrase, "count": found.times}
         for pair, output in zip(result.alignments, outputs, strict=False):
             units = {"source": pair.source, "target": pair.target}
-            output["alignment"] = {**units, **record_of(pair.panels[0]), **inputs_of(pair)}
+            output["alignment"] = {
+                **units,
+                **record_of(pair.panels[0]),
+                **inputs_of(pair.panels[0]),
+            }
         record: JsonObject = {"source": result.line.text, "hypotheses": outputs}
         if self.model.read_mode.startswith("hard"):
             record["read"] = self.model.read_mode
@@ -233,7 +249,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             record["memory"] = result.memory
         if result.confidence:
             record["confidence"] = round(result.confidence.value, 4)
-        if why := reason(result):
+        if why := result.doubt:
             record["doubt"] = why
         if result.checks:
             record["checks"] = [check._asdict() for check in result.checks]
@@ -249,6 +265,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         """Return the alignment of the best output of a line."""
         screen = current_screen()
         return "".join(heat_maps(pair, screen) for pair in result.alignments[:1])
+
+    def page(self, result: TranslatedLine) -> tuple[bytes, int]:
+        """Return the heat map of the best output that can be pointed at."""
+        return page(result.alignment)
 
     def drawn(self, result: TranslatedLine) -> Sequence[AlignedPair]:
         """Return the alignment of the best output of a line."""
