@@ -27,12 +27,12 @@ from attncli.caption.source import ImageTraining
 from attncli.data.alignments import WordLinks, cell_links, read_word_links
 from attncli.data.captions import Captioned, read_captions, styled
 from attncli.data.corpus import held_out
-from attncli.data.examples import Table
 from attncli.data.named_files import content_hash
-from attncli.data.tokens import Dropped, read_links, read_side, write_links
 from attncli.terminal.messages import abridged, counted
+from attncli.training.config import TrainConfig
 from attncli.training.configuration import start_advice
 from attncli.training.dev import Data
+from attncli.training.examples import Table
 from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
     PairTable,
@@ -44,7 +44,7 @@ from attncli.training.prepared import (
     write_made,
     write_tables,
 )
-from attncli.training.settings.config import TrainConfig
+from attncli.training.tokens import Dropped, read_links, read_side, write_links
 from models.core.errors import ModelError, NotFoundError
 from models.text.tokenizer import Tokenizer
 

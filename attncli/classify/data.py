@@ -16,10 +16,10 @@ from attncli.data.corpus import SEED
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import score_labels
 from attncli.task.panels import ShownExample, spread
+from attncli.training.config import TrainConfig
 from attncli.training.dev import Data, Decode, DevSet
 from attncli.training.interfaces import Progress, Scores
 from attncli.training.prepared import PairTable, Preparation, learn_side, load_tables
-from attncli.training.settings.config import TrainConfig
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
 from models.engines.classifier import Classifier

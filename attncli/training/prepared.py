@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attncli.data.examples import Table
-from attncli.data.tokens import SIDES, Dropped, read_pairs, write_pairs
 from attncli.faithful.checks import are_faithful
 from attncli.terminal import console
 from attncli.terminal.messages import counted
+from attncli.training.examples import Table
+from attncli.training.tokens import SIDES, Dropped, read_pairs, write_pairs
 from models.core.errors import ModelError
 from models.core.files import write_bytes, write_folder, write_text
 from models.core.limits import interruptible

@@ -18,11 +18,9 @@ import numpy as np
 from attncli.data import corpus
 from attncli.data.alignments import read_word_links, token_links
 from attncli.data.corpus import MAX_DEV_SOURCES, MIN_DEV_SOURCES, SMALL_DEV_SOURCES, held_out
-from attncli.data.examples import Examples, Side
-from attncli.data.mixture import Direction, Mixture, Variation, shares_of
-from attncli.data.tokens import write_links
 from attncli.terminal.messages import counted
 from attncli.training.dev import Data
+from attncli.training.examples import Examples, Side
 from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
     Learn,
@@ -35,9 +33,11 @@ from attncli.training.prepared import (
     start_forms,
     write_forms,
 )
-from attncli.training.settings.corpora import CorpusConfig
+from attncli.training.tokens import write_links
+from attncli.translate.corpora import CorpusConfig
 from attncli.translate.dev import DevDirections, DevTexts
 from attncli.translate.lexicon import marked_pairs, packed_entries, run_entries, with_marks
+from attncli.translate.mixture import Direction, Mixture, Variation, shares_of
 from attncli.translate.source import TextTraining
 from models.core.annexes import need_part
 from models.core.files import write_text

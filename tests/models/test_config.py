@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from attncli.training.settings.config import RunConfig
+from attncli.training.config import RunConfig
 from models.core.config import ModelConfig
 from models.core.errors import ModelError, unknown_name
 from models.core.registry import names

@@ -24,8 +24,8 @@ from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.captions import read_captions
 from attncli.data.lines import open_text
 from attncli.data.named_files import open_images
-from attncli.training.settings.config import read_run_config
-from attncli.training.settings.toml import from_toml
+from attncli.training.config import read_run_config
+from attncli.training.toml import from_toml
 from models.align_train.hmm import trained
 from models.align_train.tables import read_statistical, write_statistical
 from models.core.errors import ModelError

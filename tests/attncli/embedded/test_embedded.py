@@ -14,7 +14,7 @@ from torch import Tensor
 from attncli.caption.source import ImageTraining
 from attncli.data import grammar, scenes
 from attncli.data.scenes import COLOURS, SHAPES, SIDE, SIZES, Box, Scene
-from attncli.training.command_line import settings
+from attncli.train.command_line import settings
 from attncli.training.interfaces import Started
 from models.engines.captioner import Captioner
 from models.signals.images import open_image

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from attncli.jobs.loading import say_sense
+from attncli.options.loading import say_sense
 from attncli.options.settings import Options
 from attncli.terminal.messages import Silent
 

@@ -17,14 +17,17 @@ import torch
 from safetensors.torch import load_file
 
 from attncli.data.grammar import generate
-from attncli.jobs import train
-from attncli.jobs.train import dry_run
-from attncli.training import _stepper as stepper
-from attncli.training._stepper import Stepper
-from attncli.training.command_line import settings
+from attncli.train import _stepper as stepper
+from attncli.train import job as train
+from attncli.train._stepper import Stepper
+from attncli.train.command_line import settings
+from attncli.train.estimate import Estimate
+from attncli.train.fit import is_over, reopen
+from attncli.train.job import dry_run
+from attncli.train.log import read_log
+from attncli.train.state import Counters, read_counters
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import described
-from attncli.training.estimate import Estimate
-from attncli.training.fit import is_over, reopen
 from attncli.training.folder import RunFolder, claim, read_config, released
 from attncli.training.interfaces import (
     AlreadyFinished,
@@ -35,9 +38,6 @@ from attncli.training.interfaces import (
     Started,
     Stepped,
 )
-from attncli.training.log import read_log
-from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.state import Counters, read_counters
 from attncli.translate.data import dev_texts
 from attncli.translate.source import TextTraining
 from models import load

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from attncli.processes._group import Rank, own_rank
 from attncli.shell import app
-from attncli.training import saving
-from attncli.training._stepper import Stepper, seed_of, split
-from attncli.training.log import read_log
+from attncli.train import saving
+from attncli.train._stepper import Stepper, seed_of, split
+from attncli.train.log import read_log
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
 from tests.attncli.command_line import flags

@@ -18,13 +18,13 @@ import torch._dynamo  # by DistributedDataParallel: once, before the processes f
 import typer
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-from attncli.jobs.train import train
 from attncli.options.settings import Options
 from attncli.processes._group import Processes, Rank
 from attncli.processes.several import follow
-from attncli.training._stepper import Stepper
+from attncli.train._stepper import Stepper
+from attncli.train.job import train
+from attncli.training.config import RunConfig
 from attncli.training.interfaces import Interrupted
-from attncli.training.settings.config import RunConfig
 from models.core.errors import ModelError
 
 LATEST = 280  # seconds after which a process appends its stack to the file of errors

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from attncli.commands.train_advice import start_advice
-from attncli.training import fit
-from attncli.training._stepper import Stepper
-from attncli.training.command_line import settings
+from attncli.train import fit
+from attncli.train._advice import start_advice
+from attncli.train._stepper import Stepper
+from attncli.train.command_line import settings
 from attncli.training.interfaces import Ended, FinalModel
 from models.core.errors import ModelError
 from tests.attncli.command_line import Attn, flags

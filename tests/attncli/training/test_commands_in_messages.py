@@ -13,7 +13,7 @@ import pytest
 from attncli.classify._table import read_labelled
 from attncli.data.captions import _rows
 from attncli.shell import app as shell
-from attncli.training.command_line import settings
+from attncli.train.command_line import settings
 from attncli.translate.data import SHOWN
 from models.core.errors import ModelError, is_exhausted
 from tests.attncli.command_line import Attn, flags

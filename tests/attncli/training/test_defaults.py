@@ -10,10 +10,10 @@ import pytest
 
 from attncli.align_train._run import PRESET, RECIPE
 from attncli.compare.command import ComparedData, base_config
-from attncli.training.command_line import settings
-from attncli.training.settings.config import RunConfig
-from attncli.training.settings.corpora import parse_corpus
+from attncli.train.command_line import settings
+from attncli.training.config import RunConfig
 from attncli.training.sources import source_of_run
+from attncli.translate.corpora import parse_corpus
 from models.storage.installed import BOX
 
 Side = Callable[[random.Random], str]

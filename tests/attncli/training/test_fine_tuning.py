@@ -13,14 +13,17 @@ import torch
 import models
 from attncli.data.grammar import generate
 from attncli.data.memory import read_memory
-from attncli.data.mixture import Mixture
 from attncli.fine_tuning import _retention as retention
 from attncli.fine_tuning import replay
 from attncli.fine_tuning._retention import Tensors
 from attncli.fine_tuning.replay_set import ReplayPair, pack_replay, read_replay
 from attncli.fine_tuning.settings import BOUNDED, MAX_PASSES, MIN_PASSES, fine_tuning
-from attncli.training import estimate
-from attncli.training.command_line import settings, with_languages
+from attncli.train import estimate
+from attncli.train.command_line import settings, with_languages
+from attncli.train.log import read_log
+from attncli.train.run import Run
+from attncli.train.state import finished_run
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import DevSet
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
@@ -31,13 +34,10 @@ from attncli.training.interfaces import (
     Interrupted,
     Report,
 )
-from attncli.training.log import read_log
-from attncli.training.run import Run
-from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.settings.corpora import CorpusConfig, parse_corpus
-from attncli.training.state import finished_run
 from attncli.translate._settings import TextData
+from attncli.translate.corpora import CorpusConfig, parse_corpus
 from attncli.translate.dev import DevDirections, DevTexts
+from attncli.translate.mixture import Mixture
 from models.core.errors import DamagedError, ModelError
 from models.core.use_config import AlignConfig, TokenizerConfig
 from models.networks.bundle import read

@@ -14,21 +14,21 @@ from typing import Any
 import pytest
 import torch
 
-from attncli.data.examples import epoch_plan
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring, score
-from attncli.training._stepper import Stepper
+from attncli.train._schedule import done_share, learning_rate, time_share
+from attncli.train._stepper import Stepper
+from attncli.train.fit import due, evaluation_interval, judged, limit_reached, watch
+from attncli.train.log import add_update, interval_record
+from attncli.train.precision import GROW
+from attncli.train.run import fresh_state
+from attncli.train.saving import averaged
+from attncli.train.state import Counters, State, content, restore, to_bytes
+from attncli.training.config import TrainConfig
 from attncli.training.dev import metric_for
-from attncli.training.fit import due, evaluation_interval, judged, limit_reached, watch
+from attncli.training.examples import epoch_plan
 from attncli.training.interfaces import Scores, Stepped, UpdateBatch
-from attncli.training.log import add_update, interval_record
-from attncli.training.precision import GROW
-from attncli.training.run import fresh_state
-from attncli.training.saving import averaged
-from attncli.training.settings._schedule import done_share, learning_rate, time_share
-from attncli.training.settings.config import TrainConfig
 from attncli.training.sources import source_of_run
-from attncli.training.state import Counters, State, content, restore, to_bytes
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError
 from models.core.files import write_bytes

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from attncli.commands.train_run import Display
 from attncli.shell import app
+from attncli.train.display import Display
 from tests.attncli.command_line import flags
 from tests.attncli.labels import write_toy
 from tests.attncli.training import small_captions

@@ -13,15 +13,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attncli.training import precision
-from attncli.training._optimisers import OPTIMISERS, optimiser
-from attncli.training._stepper import Stepper
+from attncli.train import precision
+from attncli.train._optimisers import OPTIMISERS, optimiser
+from attncli.train._stepper import Stepper
+from attncli.train.precision import chosen_precision
+from attncli.train.state import State
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.configuration import run_config
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.interfaces import Interrupted, Started, UpdateBatch
-from attncli.training.precision import chosen_precision
-from attncli.training.settings.config import RunConfig, TrainConfig
-from attncli.training.state import State
 from models.core.config import AttentionConfig, AttentionLossConfig, ModelConfig
 from models.core.types import VocabularySizes
 from models.networks.bundle import build

@@ -19,7 +19,7 @@ from attncli.data.captions import (
     read_captions,
     styled,
 )
-from attncli.data.examples import Side, Table, epoch_plan
+from attncli.training.examples import Side, Table, epoch_plan
 from models.core.config import AttentionLossConfig
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig

@@ -35,12 +35,12 @@ from attncli.data.corpus import (
     held_out,
     read_pairs,
 )
-from attncli.data.examples import target_weights
 from attncli.data.lines import open_text
 from attncli.data.streams import BLOCK, check_files, check_inputs
 from attncli.data.tables import read_glossary
-from attncli.training.command_line import settings
-from attncli.training.settings.corpora import CorpusConfig
+from attncli.train.command_line import settings
+from attncli.training.examples import target_weights
+from attncli.translate.corpora import CorpusConfig
 from attncli.translate.data import split_dev
 from attncli.translate.source import TextTraining
 from models.core.errors import InputError, ModelError

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from attncli.data.grammar import Pair
-from attncli.data.mixture import (
+from attncli.training.tokens import read_side, write_pairs
+from attncli.translate.mixture import (
     Direction,
     Mixture,
     Variation,
 )
-from attncli.data.tokens import read_side, write_pairs
 from models.core.use_config import TokenizerConfig
 from models.text.tokenizer import END, Tokenizer
 from tests.models.text.small import learned

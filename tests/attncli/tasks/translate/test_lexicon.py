@@ -11,7 +11,7 @@ import pytest
 
 from attncli.data.grammar import Pair
 from attncli.data.tables import read_lexicon_table
-from attncli.training.settings.corpora import CorpusConfig
+from attncli.translate.corpora import CorpusConfig
 from attncli.translate.lexicon import (
     DIRECTION,
     RARE,

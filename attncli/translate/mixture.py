@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from attncli.data.examples import Examples, Side
+from attncli.training.examples import Examples, Side
 from models.core.types import Batch
 from models.search.batching import pad_pairs
 from models.text.tokenizer import END, Tokenizer, decode_text

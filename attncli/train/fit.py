@@ -17,10 +17,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from attncli.data.examples import Examples, epoch_plan
 from attncli.terminal.messages import counted
-from attncli.training._stepper import Stepper
+from attncli.train._schedule import time_share, warm_up
+from attncli.train._stepper import Stepper
+from attncli.train.state import Counters, State, read_counters
+from attncli.training.config import TrainConfig
 from attncli.training.dev import improves, value_of
+from attncli.training.examples import Examples, epoch_plan
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     Ended,
@@ -31,9 +34,6 @@ from attncli.training.interfaces import (
     Stepped,
     UpdateBatch,
 )
-from attncli.training.settings._schedule import time_share, warm_up
-from attncli.training.settings.config import TrainConfig
-from attncli.training.state import Counters, State, read_counters
 from attncli.training.world import ALONE, World
 from models.networks.image_encoder import pretrained_encoder
 

@@ -13,6 +13,7 @@ import typer
 from attncli.options.settings import Options
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import described, value_of
 from attncli.training.interfaces import (
     METRICS,
@@ -26,7 +27,6 @@ from attncli.training.interfaces import (
     Started,
     Stepped,
 )
-from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.world import ALONE, World
 from models.core.annexes import find_part, need_part
 from models.core.errors import exhausted, is_exhausted
@@ -212,7 +212,7 @@ def train_shown(
     config: RunConfig, folder: Path, device: str, world: World = ALONE
 ) -> RunEvent | None:
     """Train with progress and return the last event; exit if the run is interrupted."""
-    from attncli.jobs import train as job  # imports torch
+    from attncli.train import job  # imports torch
 
     event, train = None, config.train
     if config.start_from:

@@ -8,21 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from attncli.train.fitting import Tables, measured, new_weights, short_warm_up
+from attncli.training.config import (
+    DataConfig,
+    RunConfig,
+    absolute_path,
+)
 from attncli.training.configuration import (
     data_names,
     encoder_assignments,
     image_settings,
     run_config,
 )
-from attncli.training.fitting import Tables, measured, new_weights, short_warm_up
-from attncli.training.settings.config import (
-    DataConfig,
-    RunConfig,
-    absolute_path,
-)
-from attncli.training.settings.corpora import CorpusConfig, languages_of
-from attncli.training.settings.toml import read_toml
 from attncli.training.sources import find_training_source, named_kind
+from attncli.training.toml import read_toml
+from attncli.translate.corpora import CorpusConfig, languages_of
 from models.core.annexes import need_part
 from models.core.errors import ModelError, unknown_name
 from models.core.settings import Values, to_dict

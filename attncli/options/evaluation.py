@@ -20,8 +20,8 @@ import typer
 from attncli.data.lines import CHUNK_LINES, open_text
 from attncli.data.named_files import NamedFile, find_images, open_images
 from attncli.data.streams import check_output, open_output, write_stdout
-from attncli.jobs.loading import model_names
 from attncli.options.fields import signed
+from attncli.options.loading import model_names
 from attncli.options.settings import Options
 from attncli.options.shared import MODEL, Device, Json, Threads
 from attncli.render.plots import check_picture

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 import torch
 
 from attncli.terminal.messages import counted
+from attncli.train.fit import batches_of, reopen
+from attncli.train.fitting import SHORT
+from attncli.train.initial import load_vectors
+from attncli.train.log import Log, LoggedRun, open_listeners
+from attncli.train.precision import DTYPES
+from attncli.train.state import State, restore
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, DevSet
-from attncli.training.fit import batches_of, reopen
-from attncli.training.fitting import SHORT
 from attncli.training.folder import RunFolder
-from attncli.training.initial import load_vectors
 from attncli.training.interfaces import Started
-from attncli.training.log import Log, LoggedRun, open_listeners
-from attncli.training.precision import DTYPES
-from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import TrainingSource, source_of_run, training_source
 from attncli.training.start import start_of
-from attncli.training.state import State, restore
 from attncli.version import __version__
 from models.core.errors import ConfigurationError, InputError
 from models.core.settings import from_dict, to_dict

@@ -12,31 +12,31 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attncli.commands import train_options as options
-from attncli.commands.train_advice import start_advice
-from attncli.commands.train_run import (
+from attncli.data.streams import check_files
+from attncli.options.fields import signed
+from attncli.options.loading import open_device
+from attncli.terminal import console
+from attncli.terminal.messages import one_cell
+from attncli.train import options
+from attncli.train._advice import start_advice
+from attncli.train.command_line import settings
+from attncli.train.display import (
     Display,
     launch,
     memory_advice,
     open_world,
     train_shown,
 )
-from attncli.data.streams import check_files
-from attncli.jobs.loading import open_device
-from attncli.options.fields import signed
-from attncli.terminal import console
-from attncli.terminal.messages import one_cell
-from attncli.training.command_line import settings
+from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.configuration import check_effect
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import AlreadyFinished
-from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.settings.corpora import parse_corpus
 from attncli.training.sources import TrainingSource, training_source
+from attncli.translate.corpora import parse_corpus
 from models.core.files import write_text
 
 if TYPE_CHECKING:
-    from attncli.training.estimate import Estimate
+    from attncli.train.estimate import Estimate
 
 MEMORY = "memory.tsv"  # in the folder of a run
 MAX_MEMORY_PAIRS = 20_000  # of a memory that a run writes
@@ -148,7 +148,7 @@ class TrainCommand(options.RunOptions):
             raise typer.Exit(launch(self.processes, ["train", *arguments]))
         where = world.own_device(open_device(self.computed))
         if self.dry_run:
-            from attncli.jobs import train as job  # imports torch
+            from attncli.train import job  # imports torch
 
             with Display(config.train) as display, memory_advice(config.train):
                 found = job.dry_run(config, device=where, progress=display.progress)
@@ -255,7 +255,7 @@ def _show_use(
 
 def _example(folder: Path) -> str:
     """Return the shortest source of the samples of a run, an English sentence if it has none."""
-    from attncli.training.saving import read_evaluations  # imports torch
+    from attncli.train.saving import read_evaluations  # imports torch
 
     evaluations = read_evaluations(RunFolder(folder).samples)
     sources = [sample.source for sample in evaluations[-1].samples] if evaluations else []

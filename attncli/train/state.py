@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
+from attncli.training.config import TrainConfig
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import AlreadyFinished, FinalModel
-from attncli.training.settings.config import TrainConfig
 from models.core.errors import ConfigurationError, intact, unknown_name
 from models.core.files import write_text
 from models.core.settings import parse_json
@@ -183,7 +183,7 @@ class State:
             for name, parameter in model.named_parameters()
             if parameter.requires_grad
         }
-        from attncli.training._optimisers import optimiser  # imports torch
+        from attncli.train._optimisers import optimiser  # imports torch
 
         self.optimiser = optimiser(model, self.learned.values(), config)
         self.counters = Counters()

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, autograd, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+from attncli.train._schedule import done_share, learning_rate
+from attncli.train.precision import grow, loss_scale
+from attncli.train.state import State
+from attncli.training.config import TrainConfig
 from attncli.training.interfaces import Stepped, UpdateBatch
-from attncli.training.precision import grow, loss_scale
-from attncli.training.settings._schedule import done_share, learning_rate
-from attncli.training.settings.config import TrainConfig
-from attncli.training.state import State
 from attncli.training.world import ALONE, World
 from models.core.errors import ModelError, is_exhausted
 from models.core.types import Batch, to_device

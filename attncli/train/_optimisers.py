@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 import torch
 from torch import nn
 
+from attncli.training.config import TrainConfig
 from attncli.training.interfaces import Groups, Optimiser
-from attncli.training.settings.config import TrainConfig
 from models.attention.layers import Embedding
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.image_encoder import pretrained_parameters

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 
 from attncli.terminal import console
-from attncli.training.log import check_listeners
-from attncli.training.settings.config import RunConfig
+from attncli.train.log import check_listeners
+from attncli.training.config import RunConfig
 from attncli.training.start import start_of
 from models.attention.layers import Embedding
 from models.core.errors import ConfigurationError

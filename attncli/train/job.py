@@ -9,10 +9,23 @@ from pathlib import Path
 
 import torch
 
-from attncli.training import estimate
+from attncli.train import estimate
+from attncli.train.fit import Evaluate, can_continue, fit
+from attncli.train.initial import check_buildable
+from attncli.train.log import add_update, interval_record
+from attncli.train.precision import chosen_precision, limit_kernel_caches
+from attncli.train.run import Run, open_run, started
+from attncli.train.saving import (
+    draw_curves,
+    finish,
+    save_checkpoint,
+    save_evaluated,
+    save_samples,
+)
+from attncli.train.state import State, finished_run
+from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.configuration import weights_hash
 from attncli.training.dev import DevSet, evaluate
-from attncli.training.fit import Evaluate, can_continue, fit
 from attncli.training.folder import (
     START,
     RunFolder,
@@ -25,7 +38,6 @@ from attncli.training.folder import (
     store_train,
     with_stored_choices,
 )
-from attncli.training.initial import check_buildable
 from attncli.training.interfaces import (
     AlreadyFinished,
     Ended,
@@ -38,20 +50,8 @@ from attncli.training.interfaces import (
     Scores,
     Stepped,
 )
-from attncli.training.log import add_update, interval_record
-from attncli.training.precision import chosen_precision, limit_kernel_caches
-from attncli.training.run import Run, open_run, started
-from attncli.training.saving import (
-    draw_curves,
-    finish,
-    save_checkpoint,
-    save_evaluated,
-    save_samples,
-)
-from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import source_of_run, training_source
 from attncli.training.start import start_of
-from attncli.training.state import State, finished_run
 from attncli.training.world import ALONE, ProcessLost, World
 from models.core.config import ModelConfig
 from models.core.errors import ModelError

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncli.data.examples import Side, Table
+from attncli.training.examples import Side, Table
 from models.core.errors import ModelError
 from models.core.files import write_errors
 from models.search.batching import windows

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attncli.terminal.messages import counted
-from attncli.training.settings.config import absolute_path
+from attncli.training.config import absolute_path
 from models.core.errors import ModelError
 from models.core.settings import option
 from models.text.languages import parse_direction

@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 
-from attncli.training.settings.config import TrainConfig
-from attncli.training.state import Counters
+from attncli.train.state import Counters
+from attncli.training.config import TrainConfig
 from models.core.config import ModelConfig
 
 FIRST_SCALE, GROW = 2.0**16, 2000  # loss scale of fp16, and updates until it is doubled

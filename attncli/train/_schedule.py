@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attncli.training.settings.config import TrainConfig
+from attncli.training.config import TrainConfig
 
 PLATEAU_FACTOR = 0.5  # by which the plateau schedule reduces the rate
 WARM_SHARE = 0.1  # of the run: longest warm-up of the linear schedule in a timed or short run

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from attncli.classify.runner import UNKNOWN, ClassifyOptions, ClassifyRunner
 from attncli.faithful.result import Line
-from attncli.training.settings.config import RunConfig
+from attncli.training.config import RunConfig
 from models.core.errors import ModelError
 from models.storage.archive import read_about
 from models.storage.installed import installed

@@ -12,7 +12,7 @@ import typer
 from attncli.options.help_page import HelpPage
 from attncli.options.settings import Options, given_values
 from attncli.options.shared import Device, Threads
-from attncli.training.settings.corpora import CorpusConfig
+from attncli.translate.corpora import CorpusConfig
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ import torch
 
 from attncli.task.panels import spread
 from attncli.terminal.messages import counted, rounded_time
+from attncli.train.fit import batches_of, evaluation_interval, fit
+from attncli.train.precision import DTYPES, chosen_precision
+from attncli.train.run import check_end, completed, fresh_state
+from attncli.train.state import State
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, evaluate
-from attncli.training.fit import batches_of, evaluation_interval, fit
 from attncli.training.interfaces import Progress, Stepped
-from attncli.training.precision import DTYPES, chosen_precision
-from attncli.training.run import check_end, completed, fresh_state
-from attncli.training.settings.config import RunConfig, TrainConfig
 from attncli.training.sources import source_of_run
 from attncli.training.start import start_of
-from attncli.training.state import State
 from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle, sizes_of
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from attncli.training.settings.config import TrainConfig
+from attncli.training.config import TrainConfig
 
 Tables = Mapping[str, Mapping[str, Any]]  # settings by table
 
