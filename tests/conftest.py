@@ -29,11 +29,11 @@ import torch
 from PIL import Image
 
 from attncli.data.grammar import Pair, generate
-from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
 from attncli.shell import app
-from attncli.training import saving
-from attncli.training.command_line import settings
+from attncli.train import saving
+from attncli.train.command_line import settings
+from attncli.train.job import train as train_model
 from models import load
 from models.core.annexes import ANNEXES, entries
 from models.core.types import Batch

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.corpus import PairLine, pair_of
 from attncli.faithful.result import Line
-from attncli.jobs import loading
-from attncli.jobs.loading import model_names
+from attncli.options import loading
+from attncli.options.loading import model_names
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.render.alignment import linked, page, pair_record

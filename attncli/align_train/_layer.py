@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from attncli.align_train._run import AlignerRun, LayerResult, texts_of
 from attncli.align_train._threshold import best_threshold
 from attncli.data.alignments import WordLinks, read_word_links, token_links, with_end_mark
-from attncli.data.examples import target_weights
 from attncli.terminal.messages import counted
 from attncli.training.configuration import weights_hash
+from attncli.training.examples import target_weights
 from attncli.training.interfaces import Progress
 from models.align_train.tables import StatisticalTables, read_statistical
 from models.alignment.align import align

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.corpus import fingerprint, read_pairs
-from attncli.training.command_line import settings
+from attncli.train.command_line import settings
+from attncli.training.config import RunConfig
 from attncli.training.configuration import weights_hash
 from attncli.training.folder import LOCK, RunFolder
 from attncli.training.interfaces import Progress
-from attncli.training.settings.config import RunConfig
-from attncli.training.settings.corpora import CorpusConfig
+from attncli.translate.corpora import CorpusConfig
 from models.core.errors import ModelError
 from models.core.files import write_errors, write_folder, write_text
 from models.core.settings import option, parse_json

@@ -9,16 +9,16 @@ import typer
 
 from attncli.align_train import _run as job
 from attncli.align_train._run import AlignerConfig, AlignerRun, LexiconSettings
-from attncli.commands.train_options import check_run_folder
-from attncli.commands.train_run import Display, train_shown
 from attncli.data.streams import check_files, check_output
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.settings import Options, SetOption
 from attncli.options.shared import Device, PairFiles, Threads
 from attncli.terminal import console
+from attncli.train.display import Display, train_shown
+from attncli.train.options import check_run_folder
+from attncli.training.config import TrainConfig
 from attncli.training.folder import locked
-from attncli.training.settings.config import TrainConfig
-from attncli.training.settings.corpora import CorpusConfig
+from attncli.translate.corpora import CorpusConfig
 from models.core.settings import overridden
 from models.storage.installed import find_model
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attncli.caption.images import ImageOpener, OpenedImage
 from attncli.data.named_files import IMAGES, NamedFile
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.settings import Options
 from attncli.options.shared import ImageBatches
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from attncli.catalogue._runs import is_run, summary
 from attncli.training.configuration import run_config
-from attncli.training.settings.toml import to_toml
+from attncli.training.toml import to_toml
 from models.core import registry
 from models.core.config import ModelConfig, all_parts, part_fields
 from models.core.errors import UnknownNameError, unknown_name

@@ -117,8 +117,8 @@ def verify(folder: Path) -> str:
     The checkpoints and the prepared data of a run folder are compared with theirs, too.
     Raises ModelError for what is damaged.
     """
+    from attncli.train.state import read_tensors
     from attncli.training.prepared import check_folder
-    from attncli.training.state import read_tensors
     from models.networks.bundle import read
 
     read(folder)

@@ -21,7 +21,7 @@ from attncli.options.shared import Json
 from attncli.render.rows import columns, size, wrapped
 from attncli.terminal import console
 from attncli.terminal.messages import current_screen, printable
-from attncli.training.settings.config import RunConfig
+from attncli.training.config import RunConfig
 from attncli.training.sources import training_source
 from models.core.errors import ModelError
 from models.core.registry import SETTINGS

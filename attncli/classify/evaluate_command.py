@@ -12,7 +12,7 @@ import typer
 from attncli.classify._table import read_labelled
 from attncli.classify.runner import ClassifyOptions
 from attncli.faithful.result import Line
-from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
+from attncli.options.evaluation import Evaluation, ModelOutputs, command
 from attncli.render.plots import confusion_matrices
 from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System

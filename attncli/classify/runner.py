@@ -12,7 +12,7 @@ import typer
 
 from attncli.faithful.divide import split
 from attncli.faithful.result import Line, text_line
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.render.rows import InputCells, OutputCells, RowRunner

@@ -20,11 +20,14 @@ from typing import Any, NamedTuple
 from attncli.compare._scores import RunScores, from_record
 from attncli.compare._variants import Variant
 from attncli.data.corpus import MIN_DEV_SOURCES, fingerprint
-from attncli.jobs.train import StopRequested, dry_run, fingerprints, stoppable, train
 from attncli.scoring.score import MetricScore
+from attncli.train.estimate import Estimate, RunTime
+from attncli.train.fit import can_continue
+from attncli.train.initial import check_buildable
+from attncli.train.job import StopRequested, dry_run, fingerprints, stoppable, train
+from attncli.train.state import finished_run, read_counters, read_progress
+from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev import DevSet, evaluate
-from attncli.training.estimate import Estimate, RunTime
-from attncli.training.fit import can_continue
 from attncli.training.folder import (
     RunFolder,
     check_claim,
@@ -33,11 +36,8 @@ from attncli.training.folder import (
     locked,
     with_stored_choices,
 )
-from attncli.training.initial import check_buildable
 from attncli.training.interfaces import Progress, RunEvent, Started
-from attncli.training.settings.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import TestFiles, comparison_of, source_of_run
-from attncli.training.state import finished_run, read_counters, read_progress
 from models.core.errors import ModelError, naming
 from models.core.files import write_errors, write_text
 from models.core.settings import parse_json

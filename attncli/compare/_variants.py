@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from attncli.training.command_line import absolute
-from attncli.training.settings.config import RunConfig, TrainConfig
+from attncli.train.command_line import absolute
+from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.sources import comparison_of, source_of_run
 from models.core import registry
 from models.core.config import ModelConfig, every_setting, family_config

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from attncli.commands import train_options as options
-from attncli.commands.train_run import Display, memory_advice, stoppable
 from attncli.compare._drawing import WRITERS, draw_comparison
 from attncli.compare._scores import RunScores
 from attncli.compare._variants import variants, with_grid
 from attncli.data.streams import check_files, write_stdout
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.fields import signed
 from attncli.options.shared import GoldIndex
 from attncli.render.plots import FORMATS, variant_curves
 from attncli.render.rows import columns
 from attncli.terminal import console
 from attncli.terminal.messages import counted, rounded_time
-from attncli.training.command_line import settings
+from attncli.train import options
+from attncli.train.command_line import settings
+from attncli.train.display import Display, memory_advice, stoppable
+from attncli.train.log import read_log
+from attncli.training.config import RunConfig
 from attncli.training.folder import RunFolder
-from attncli.training.log import read_log
-from attncli.training.settings.config import RunConfig
 from attncli.training.sources import (
     Comparison,
     TestFiles,

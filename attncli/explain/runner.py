@@ -23,7 +23,7 @@ from attncli.data.named_files import listed_images
 from attncli.data.streams import as_json_line
 from attncli.explain._options import ExplainedOptions
 from attncli.faithful.result import Line, TranslatedLine, text_line
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.settings import Options
 from attncli.render.alignment import entries_of
 from attncli.render.alignment_writers import heat_maps

@@ -6,10 +6,10 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from attncli.training.command_line import table_of
-from attncli.training.fitting import Tables
+from attncli.train.command_line import table_of
+from attncli.train.fitting import Tables
+from attncli.training.config import read_run_config
 from attncli.training.folder import RunFolder, read_config
-from attncli.training.settings.config import read_run_config
 from attncli.training.sources import training_source
 from models.core.errors import ModelError
 from models.core.settings import Values, fields_of, from_dict, merged, to_dict

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 from attncli.fine_tuning import _retention as retention
+from attncli.train.run import Run
+from attncli.training.config import RunConfig
 from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Compared, Report
-from attncli.training.run import Run
-from attncli.training.settings.config import RunConfig
 from attncli.training.start import Start
 from models.core.config import ImageModelConfig
 from models.core.errors import ModelError

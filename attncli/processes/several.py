@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import typer
 
-from attncli.commands.train_run import memory_advice
-from attncli.jobs.loading import open_device
+from attncli.options.loading import open_device
 from attncli.options.settings import Options
 from attncli.processes._group import Processes, own_rank
 from attncli.terminal import console
+from attncli.train.display import memory_advice
 from attncli.training.folder import RunFolder, read_config
 from attncli.training.world import ALONE, World
 

@@ -19,11 +19,12 @@ from attncli.several_inputs.source import RowTraining
 from attncli.training.dev import Data
 from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
+    Learn,
     PairTable,
+    Preparation,
     learn_tokenizer,
-    load_table,
+    load_tables,
     reading,
-    write_vocabulary,
 )
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError
@@ -130,23 +131,25 @@ def load(source: RowTraining, folder: Path, progress: Progress) -> Data:
         if dev:
             write_text(folder / "dev.tsv", "".join(f"{line}\n" for line in lines))
 
-    def learn(part: Path, rows: list[str], targets: list[str]) -> Tokenizer:
+    def learner(part: Path, rows: list[str], targets: list[str]) -> Learn:
         sources = [text for row in rows for text in row.split(TAB)[: columns.texts]]
-        learned = partial(learn_tokenizer, sources, targets, source.tokenizer)
-        return RowTokenizer(write_vocabulary(part, source, learned, progress), columns.texts)
+        return partial(learn_tokenizer, sources, targets, source.tokenizer)
+
+    def of_rows(tokenizer: Tokenizer) -> Tokenizer:
+        return RowTokenizer(tokenizer, columns.texts)
 
     def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
         if images is not None:
             used = compress((row for row, _ in table.pairs()), kept)
             write_text(part / IMAGES, "".join(images.lines(used)))
 
-    examples, dropped = load_table(source, table, place, progress, learn=learn, finish=finish)
+    how = Preparation(learner, of_rows, finish)
+    [examples], dropped, tokenizer = load_tables(source, [table], place, progress, how)
     if images:
         with reading(f"the images of the rows in {place} are"):
             stored = (place / IMAGES).read_text("utf-8").splitlines()
         named = [line.partition(TAB) for line in stored]
         images.add_all({key: name for key, _, name in named}, progress)
         examples = replace(examples, images=images.stores[-1].images(key for key, _, _ in named))
-    tokenizer = RowTokenizer(Tokenizer.read(place), columns.texts)
     found = dev_rows(dev, images, progress) if dev else None
-    return Data(tokenizer, examples, dropped, found)
+    return Data(of_rows(tokenizer), examples, dropped, found)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attncli.data.tables import row_pairs
-from attncli.training.settings.config import DataConfig
+from attncli.training.config import DataConfig
 from attncli.training.sources import Comparison, TrainingSource
 from attncli.translate.source import BLEU, TextTraining, check_files
 from models.core.errors import ModelError

@@ -41,7 +41,7 @@ SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 GRACE = 1.0  # seconds in which further signals are ignored; `timeout` sends each signal twice
 # A command's place is "module:function". Two words are a command under another command.
 COMMANDS = {
-    "train": "attncli.commands.train:TrainCommand",
+    "train": "attncli.train.command:TrainCommand",
     **task_commands(scoring=False),
     **task_commands(scoring=True),
     "runs": "attncli.catalogue.runs_command:list_runs",

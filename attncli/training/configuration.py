@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncli.task.table import TRAINING
-from attncli.training.settings.config import RunConfig
+from attncli.training.config import RunConfig
 from attncli.training.sources import find_training_source, not_for, source_of_run
 from models.core.config import ImageConfig
 from models.core.errors import ConfigurationError, ModelError

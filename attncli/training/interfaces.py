@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from attncli.data.examples import Examples
+    from attncli.training.examples import Examples
     from models.core.types import Batch
     from models.networks.encoder_decoder import EncoderDecoder
 

@@ -11,9 +11,9 @@ from models.core.annexes import need_part
 from models.networks.image_encoder import ImageEncoder, pretrained_encoder
 
 if TYPE_CHECKING:
+    from attncli.training.config import RunConfig
     from attncli.training.folder import RunFolder
     from attncli.training.interfaces import Compared, Report
-    from attncli.training.settings.config import RunConfig
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attncli.scoring.sequences import error_rate, exact_match
+from attncli.training.config import TrainConfig
 from attncli.training.dev import Decode, DevSet
 from attncli.training.interfaces import Scores
-from attncli.training.settings.config import TrainConfig
 from attncli.transcribe._examples import SoundExamples
 from models.core.types import Batch
 from models.networks.bundle import Bundle

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncli.data.examples import Examples, Side
 from attncli.data.lines import open_text
+from attncli.training.examples import Examples, Side
 from models.core.config import HOP
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import option

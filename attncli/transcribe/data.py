@@ -11,7 +11,6 @@ import torch
 
 from attncli.data.corpus import held_out
 from attncli.data.named_files import find_images, open_images
-from attncli.data.tokens import Dropped, SideWriter
 from attncli.terminal.messages import abridged, counted
 from attncli.training.dev import Data
 from attncli.training.interfaces import Progress
@@ -23,6 +22,7 @@ from attncli.training.prepared import (
     write_made,
     write_vocabulary,
 )
+from attncli.training.tokens import Dropped, SideWriter
 from attncli.transcribe._dev import DevTranscripts
 from attncli.transcribe._examples import (
     FULL,

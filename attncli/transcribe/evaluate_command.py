@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attncli.jobs.evaluate_command import Evaluation, command, files_of
+from attncli.options.evaluation import Evaluation, command, files_of
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
 from attncli.transcribe._examples import read_transcripts

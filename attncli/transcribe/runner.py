@@ -12,7 +12,7 @@ from typing import Any
 from attncli.data.named_files import RECORDINGS, NamedFile
 from attncli.data.streams import open_output
 from attncli.faithful.look import look_of, milliseconds_of
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
 from attncli.task.runner import JsonObject, Models, Runner

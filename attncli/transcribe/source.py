@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.data.embedded import as_table, as_tar
 from attncli.data.named_files import find_images, open_images
-from attncli.training.settings.config import DataConfig
+from attncli.training.config import DataConfig
 from attncli.training.sources import MARGIN, SHARE, Comparison, Sizes, TrainingSource
 from attncli.transcribe import tones
 from attncli.transcribe._examples import (
@@ -29,7 +29,7 @@ from models.core.settings import option
 from models.core.use_config import SavedSearchConfig
 
 if TYPE_CHECKING:
-    from attncli.data.examples import Examples
+    from attncli.training.examples import Examples
 
 FEW = 5000  # recordings, from which the default preset learns more than a smaller one
 

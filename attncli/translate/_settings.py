@@ -8,8 +8,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from attncli.data.corpus import CorpusPair, read_pairs
-from attncli.training.settings.config import DataConfig
-from attncli.training.settings.corpora import CorpusConfig, with_absolute_paths
+from attncli.training.config import DataConfig
+from attncli.translate.corpora import CorpusConfig, with_absolute_paths
 from models.core.settings import option
 
 

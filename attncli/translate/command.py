@@ -12,9 +12,9 @@ import typer
 from attncli.data.lines import MAIL, input_chunks, is_mail
 from attncli.data.streams import check_output, open_output
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
+from attncli.options.loading import row_inputs
 from attncli.terminal import console
 from attncli.translate import _scores as scores
 from attncli.translate.doubts import check_judges

@@ -11,9 +11,9 @@ from attncli.data.alignments import PairLinks
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import exact_match, score_alignments
 from attncli.task.panels import ShownExample, spread
+from attncli.training.config import TrainConfig
 from attncli.training.dev import DevSet, metric_scores
 from attncli.training.interfaces import Report, Scores
-from attncli.training.settings.config import TrainConfig
 from attncli.translate.runner import TranslateRunner
 from models import load
 from models.alignment import align, align_translations, choose_head

@@ -20,8 +20,8 @@ from attncli.data.tables import as_rows
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.faithful.steer import alternatives, steered
-from attncli.jobs import loading
-from attncli.jobs.loading import model_names
+from attncli.options import loading
+from attncli.options.loading import model_names
 from attncli.options.settings import HardAttention
 from attncli.render.alignment import inputs_of, linked, page, record_of
 from attncli.render.alignment_writers import heat_maps

@@ -14,16 +14,16 @@ from attncli.data import grammar
 from attncli.data.alignments import read_links
 from attncli.data.corpus import fingerprint, read_pairs
 from attncli.data.embedded import as_table
-from attncli.training.settings.config import DataConfig
-from attncli.training.settings.corpora import CorpusConfig, check_corpora
+from attncli.training.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource, fit_limits
 from attncli.translate._settings import TextData
+from attncli.translate.corpora import CorpusConfig, check_corpora
 from models.core.errors import ModelError
 from models.core.use_config import check_joint
 
 if TYPE_CHECKING:
     from attncli.data.alignments import Index, PairLinks
-    from attncli.data.examples import Examples
+    from attncli.training.examples import Examples
     from models.core.use_config import SavedSearchConfig
 
 FEW = 5000  # pairs

@@ -14,7 +14,7 @@ import torch
 
 from attncli.catalogue import _packages as jobs
 from attncli.catalogue._packages import Packing, add, pack
-from attncli.jobs.loading import model_names
+from attncli.options.loading import model_names
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models import load, load_ensemble

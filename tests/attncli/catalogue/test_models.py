@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from attncli.catalogue._facts import catalogue
+from attncli.train.initial import check_buildable
 from attncli.training.configuration import run_config
-from attncli.training.initial import check_buildable
-from attncli.training.settings.toml import from_toml
+from attncli.training.toml import from_toml
 from models import build
 from models.core import registry
 from models.core.config import AttentionConfig

@@ -17,8 +17,8 @@ import models
 from attncli import load
 from attncli.several_inputs.data import row_images
 from attncli.several_inputs.source import RowTraining
-from attncli.training.command_line import settings
-from attncli.training.settings.config import RunConfig
+from attncli.train.command_line import settings
+from attncli.training.config import RunConfig
 from models import load_ensemble
 from models.core.errors import ModelError
 from models.networks.image_encoder import SmallCnn

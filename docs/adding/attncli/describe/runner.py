@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.describe.rows import numbers_in
 from attncli.faithful.result import Line, text_line
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.settings import Options
 from attncli.render.rows import InputCells, OutputCells, RowRunner
 from attncli.task.runner import JsonObject, Models
