@@ -114,7 +114,7 @@ def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConf
     chosen = zoo.preset(name)
     bare = replace(base, preset=name, model=ModelConfig(), train=TrainConfig())
     own = merged(bare, {"model": chosen.model, "train": chosen.train})
-    config = absolute(overridden(own, assignments))
+    config = absolute(overridden(own, assignments, stored=True))
     budget = {key: getattr(base.train, key) for key in BUDGET}
     return replace(config, train=replace(config.train, **budget))
 

@@ -143,7 +143,7 @@ class TrainCommand(options.RunOptions):
         check_files(config.data.inputs)
         options.check_run_folder(self.output)
         for assignment in self._settings:
-            check_effect(assignment.partition("=")[0].strip(), config)
+            check_effect(assignment, config)
         arguments = self.context.meta[options.ARGUMENTS]
         if self.processes > world.size and not self.dry_run:
             raise typer.Exit(launch(self.processes, ["train", *arguments]))

@@ -48,14 +48,14 @@ def run_config(
     config = merged(RunConfig(preset=preset), {"model": chosen.model, "train": chosen.train})
     named = [text for text in assignments if text.strip().startswith("model.")]
     given = {"model": values["model"]} if "model" in values else {}
-    config = config.of_kind(overridden(config, named, given).model.family)
+    config = config.of_kind(overridden(config, named, given, stored=True).model.family)
     own, others = fields_of(type(config.data)), map(find_training_source, TRAINING)
     known = {name for other in others for name in fields_of(other.table)}
     for name in data_names(values, assignments):
         if name not in own and name in known:  # that another kind of input has
             source = source_of_run(config)
             raise not_for(f"data.{name}", source.named, source.unit)
-    config = overridden(config, assignments, values)
+    config = overridden(config, assignments, values, stored=True)
     check_limits(config)
     source_of_run(config).check()
     return config
@@ -69,8 +69,10 @@ def data_names(values: Mapping[str, object], assignments: Iterable[str]) -> list
     return [*(table if isinstance(table, Mapping) else ()), *own]
 
 
-def check_effect(setting: str, config: RunConfig) -> None:
-    """Raise ModelError for a setting, given by the user, that changes nothing in a run."""
+def check_effect(assignment: str, config: RunConfig) -> None:
+    """Raise ModelError for an assignment of the user that changes nothing in a run."""
+    overridden(config, [assignment])  # refuses a setting of another family or part
+    setting = assignment.partition("=")[0].strip()
     parts, family = setting.split("."), config.model.family
     tables = {".".join(parts[: end + 1]) for end in range(len(parts))}
     unused = tables.intersection(source_of(family).unused_settings)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import Field, dataclass, make_dataclass, replace
 from functools import cache
+from inspect import get_annotations
 from typing import Any, ClassVar, Literal, cast
 
 from models.core.errors import ConfigurationError
@@ -130,7 +131,7 @@ def part_fields(kind: str, name: str) -> dict[str, Field[Any]]:
     """Return the settings of model.attention that a part declares."""
     config = part_config(kind, name)
     own = config.__mro__[: config.__mro__.index(AttentionConfig)] if config else ()
-    declared = {one for each in own for one in each.__dict__.get("__annotations__", ())}
+    declared = {one for each in own for one in get_annotations(each)}
     return {n: each for n, each in fields_of(config).items() if n in declared} if config else {}
 
 

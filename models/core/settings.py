@@ -212,15 +212,19 @@ def unknown_setting(
     return ConfigurationError(f"setting '{name}' without its table", places)
 
 
-def overridden(config: C, assignments: Iterable[str], values: Mapping[str, Any] | None = None) -> C:
+def overridden(
+    config: C,
+    assignments: Iterable[str],
+    values: Mapping[str, Any] | None = None,
+    *,
+    stored: bool = False,
+) -> C:
     """Return the settings after ``section.key=value`` strings, the form of ``-s``.
 
-    values: tables of a file, which the assignments override; they may have settings without effect.
-    All values are merged at once, because one can choose the part that has another.
+    values: tables of a file, which the assignments override. stored: as for `merged`. All values
+    are merged at once, because one can choose the part that has another.
     """
-    given, stored = assigned(assignments), values is not None
-    found = merged(config, over(values or {}, given), stored=stored)
-    return merged(found, given) if stored else found
+    return merged(config, over(values or {}, assigned(assignments)), stored=stored)
 
 
 def assigned(assignments: Iterable[str]) -> Values:
