@@ -97,7 +97,7 @@ class ClassifyOptions(Options):
     nbest: Nbest = 1
 
 
-class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
+class ClassifyRunner(RowRunner[Line, ClassifiedLine, "Classifier", ClassifyOptions]):
     """A classifier of lines. `run` is the only way to labels, for commands, jobs and service."""
 
     task = shipped = "classify"

@@ -75,7 +75,7 @@ class ExplainedLine(NamedTuple):
     remark: str = ""  # about an output without words
 
 
-class ExplainRunner(Runner[Line, ExplainedLine]):
+class ExplainRunner(Runner[Line, ExplainedLine, AnyRunner, ExplainedOptions]):
     """Explains the outputs of `model`, the runner of another task."""
 
     task, shipped, doing, unit, into = "explain", "translate", "explaining", "line", "explanation"

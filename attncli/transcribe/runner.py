@@ -29,7 +29,7 @@ from models.speech.transcripts import NamedRecording, SpeechModel
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 
 
-class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
+class TranscribeRunner(Runner[NamedFile, TranscribedFile, SpeechModel, TranscribeOptions]):
     """A model of speech. `run` is the only way to transcripts, for commands, jobs and service."""
 
     task = shipped = "transcribe"

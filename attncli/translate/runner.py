@@ -22,7 +22,6 @@ from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.faithful.steer import alternatives, steered
 from attncli.options import loading
 from attncli.options.loading import model_names
-from attncli.options.settings import HardAttention
 from attncli.render.alignment import inputs_of, linked, page, record_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 RecogniseLines = Callable[[Sequence[Line]], list[str]]  # the language of each line of a chunk
 
 
-class TranslateRunner(RowRunner[Line, TranslatedLine]):
+class TranslateRunner(RowRunner[Line, TranslatedLine, "TextTranslator", TranslateOptions]):
     """Models that translate lines. `run` is the only way to a translation."""
 
     task = shipped = "translate"
@@ -105,9 +104,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         if recognises:
             # imported here because other translations then start faster
             from attncli.classify.languages import LineLanguages
-            from attncli.classify.runner import ClassifyRunner
+            from attncli.classify.runner import ClassifyOptions, ClassifyRunner
 
-            classifier = ClassifyRunner.open(None, replace(opening, attention=HardAttention()))
+            given = ClassifyOptions(options.device, options.threads, messages=options.messages)
+            classifier = ClassifyRunner.open(None, given)
             languages = LineLanguages(classifier.model, translator.to)
         runner = cls(translator, options, languages=languages)
         assert runner._backward if options.back else True  # raises without that direction
@@ -145,9 +145,13 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
         if options.prefix or options.look:
-            own = {"prefix": options.prefix, "looks": options.look}
             chunks = (
-                [line if line.prefix or line.looks else line._replace(**own) for line in chunk]
+                [
+                    line
+                    if line.prefix or line.looks
+                    else line._replace(prefix=options.prefix, looks=options.look)
+                    for line in chunk
+                ]
                 for chunk in chunks
             )
         if self.model.inputs:  # a row is not text
