@@ -114,7 +114,7 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair, Sequence[Aligner], AlignO
     @classmethod
     def of(cls, model: TextTranslator, options: AlignOptions) -> AlignRunner:
         """Return the runner of a translator."""
-        [translator] = loading.configured("translate", model, options).in_torch()
+        [translator] = loading.configured(model, options).in_torch()
         heads, scored = options.heads, options.scored
         aligner = aligner_of(translator, options.of("align"), heads=heads, scored=scored)
         return cls([aligner], options)

@@ -99,7 +99,7 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOpt
     @classmethod
     def of(cls, model: Captioner, options: CaptionOptions) -> CaptionRunner:
         """Return the runner of a captioner."""
-        return cls(loading.configured(cls.task, model, options), options)
+        return cls(loading.configured(model, options), options)
 
     def run(
         self, chunks: Iterable[Sequence[NamedFile]], *, weights: bool = False

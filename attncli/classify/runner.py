@@ -107,7 +107,7 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine, "Classifier", ClassifyOptio
     @classmethod
     def of(cls, model: Classifier, options: ClassifyOptions) -> ClassifyRunner:
         """Return the runner of a classifier."""
-        return cls(loading.configured(cls.task, model, options), options)
+        return cls(loading.configured(model, options), options)
 
     def run(
         self, chunks: Iterable[Sequence[Line]], *, weights: bool = False

@@ -149,7 +149,7 @@ def scores_as_text(
     return "\n".join(part for part in parts if part)
 
 
-def scores_as_json(counts: Mapping[str, Any], systems: Sequence[System], unit: str) -> str:
+def scores_as_json(counts: Mapping[str, object], systems: Sequence[System], unit: str) -> str:
     """Return an object with one entry for each system. counts: sizes of the test set."""
     return as_json({**counts, "systems": [_record(system, unit) for system in systems]})
 
@@ -165,8 +165,8 @@ def _table(systems: Sequence[System], unit: str) -> str:
     return columns(rows)
 
 
-def _record(system: System, unit: str) -> dict[str, Any]:
-    record: dict[str, Any] = {
+def _record(system: System, unit: str) -> dict[str, object]:
+    record: dict[str, object] = {
         "name": system.name,
         "scores": {score.name: score.record for score in system.scores},
     }

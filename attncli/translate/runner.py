@@ -87,7 +87,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine, "TextTranslator", Translat
         """Return the runner of a model."""
         recognises = options.source == AUTO
         opening = replace(options, source="") if recognises else options
-        translator: TextTranslator = loading.configured("translate", model, opening)
+        translator = loading.configured(model, opening)
         if options.text.address:
             translator = translator.with_address(options.text.address)
         if options.glossary:
@@ -145,15 +145,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine, "TextTranslator", Translat
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
         if options.prefix or options.look:
-            chunks = (
-                [
-                    line
-                    if line.prefix or line.looks
-                    else line._replace(prefix=options.prefix, looks=options.look)
-                    for line in chunk
-                ]
-                for chunk in chunks
-            )
+            chunks = ([_steered(line, options) for line in chunk] for chunk in chunks)
         if self.model.inputs:  # a row is not text
             options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
         has_tags = options.keep_tags or options.document
@@ -317,3 +309,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine, "TextTranslator", Translat
             aligner_of(model, own, name=name, model=title, heads=heads, max_batch_tokens=size)
             for name, title, model in zip(names, titles, self.in_torch, strict=True)
         ]
+
+
+def _steered(line: Line, options: TranslateOptions) -> Line:
+    """Return a line with the prefix and the looks of the options, unless it has its own."""
+    if line.prefix or line.looks:
+        return line
+    return line._replace(prefix=options.prefix, looks=options.look)
