@@ -88,7 +88,7 @@ def cases(
     tiny_bundle: Path,
 ) -> dict[str, Case]:
     pytest.importorskip("soundfile")
-    from tests.attncli.tasks.transcribe.conftest import save_random, tokenizer_of_tones
+    from tests.attncli.transcribe.conftest import save_random, tokenizer_of_tones
 
     speech, sounds = tmp_path_factory.mktemp("speech"), tmp_path_factory.mktemp("sounds")
     save_random("listen-attend-spell-nano", tokenizer_of_tones(), speech)

@@ -21,7 +21,7 @@ from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import EnsembleTranslator, Translator
 from models.explain.methods import self_weights
 from models.storage.presets import PRESETS
-from tests.models.inference.small import (
+from tests.models.engines.small import (
     GLOSSARY,
     SEARCHES,
     bundle_of,

@@ -38,7 +38,7 @@ from models.storage.settings import STATISTICAL
 from models.text.own_vocabulary import own_kind
 from models.text.tokenizer import LABELS, own_tokenizer, read_tokenizer
 from models.text.vectors import read_vectors
-from tests.models.encoders.small import EDGETPU, TINY, quantised
+from tests.models.networks.small import EDGETPU, TINY, quantised
 from tests.models.text.small import FORMATS, LISTS, fasttext
 from tests.torture.mutate import mutate_json
 

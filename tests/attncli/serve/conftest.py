@@ -69,7 +69,7 @@ def wav() -> bytes:
 def speech(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Return the address of a service that offers a model of speech, and the model's folder."""
     pytest.importorskip("soundfile")
-    from tests.attncli.tasks.transcribe.conftest import save_random, tokenizer_of_tones
+    from tests.attncli.transcribe.conftest import save_random, tokenizer_of_tones
 
     folder = tmp_path_factory.mktemp("models")
     (folder / SPEECH).mkdir()

@@ -23,7 +23,7 @@ from models.engines.erasure import (
 from models.networks.bundle import Bundle
 from models.signals.images import to_square
 from models.text.tokenizer import END
-from tests.models.inference.small import noise
+from tests.models.engines.small import noise
 from tests.models.small import small_model
 
 

@@ -167,7 +167,7 @@ class SilentCaptioner(ShowAttendTell):
 
 
 def test_a_family_that_inherits_its_source_must_state_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = "tests.models.base.test_registry:SilentCaptioner"
+    place = "tests.models.core.test_registry:SilentCaptioner"
     monkeypatch.setitem(TABLES["family"], "silent", place)
     with pytest.raises(TypeError, match="must name its source, as in source = 'image'"):
         build(ModelConfig(family="silent"), VocabularySizes(0, 30, False))

@@ -15,7 +15,7 @@ from models.engines.translator import EnsembleTranslator, Translator, mean_log_p
 from models.networks.bundle import build, read, save, sizes_of
 from models.search.batching import pad_pairs
 from models.text.tokenizer import END, Tokenizer, train
-from tests.models.inference.small import random_translator
+from tests.models.engines.small import random_translator
 
 TEXTS = ["The old dog sees a small house.", "He sleeps.", "", "The man runs and the dog sleeps."]
 SEARCHES = [

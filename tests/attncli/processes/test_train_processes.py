@@ -23,8 +23,9 @@ from attncli.train.log import read_log
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
 from tests.attncli.command_line import flags
-from tests.attncli.training import processes, small_captions
-from tests.attncli.training.processes import SIX_STEPS, at, errors, said, signal_self, train_in
+from tests.attncli.processes import small as processes
+from tests.attncli.processes.small import SIX_STEPS, at, errors, said, signal_self, train_in
+from tests.attncli.training import small_captions
 from tests.attncli.training.small import SMALL, Texts, small_config, without_times, write_texts
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="fork")

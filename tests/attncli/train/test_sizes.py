@@ -14,9 +14,9 @@ from attncli.shell import app
 from attncli.train.display import Display
 from tests.attncli.command_line import flags
 from tests.attncli.labels import write_toy
+from tests.attncli.processes.small import run as run_processes
 from tests.attncli.training import small_captions
 from tests.attncli.training.kinds import CHANGED, SOUND, write_rows, write_wavs
-from tests.attncli.training.processes import run as run_processes
 from tests.attncli.training.small import SMALL, TINY
 
 Words = list[str | Path]

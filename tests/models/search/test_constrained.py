@@ -15,7 +15,7 @@ from models.search.constrained import (
 )
 from models.search.hypotheses import Finished
 from models.text.languages import Glossary, Term
-from tests.models.inference.search.exhaustive import (
+from tests.models.search.exhaustive import (
     WORDS,
     agree,
     every_output,

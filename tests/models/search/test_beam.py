@@ -18,7 +18,7 @@ from models.search._sampling import sample_tokens
 from models.search.beam import search
 from models.search.hypotheses import Finished
 from models.text.tokenizer import END, NEVER_OUTPUT, START
-from tests.models.inference.search.exhaustive import (
+from tests.models.search.exhaustive import (
     WORDS,
     agree,
     every_output,

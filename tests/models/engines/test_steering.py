@@ -20,7 +20,7 @@ from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
 from models.search.steering import SteeredBackend, with_looks
 from models.text.tokenizer import END, SPACE
 from models.text.units import decoded_spans
-from tests.models.inference.small import GLOSSARY, SEARCHES, random_translator
+from tests.models.engines.small import GLOSSARY, SEARCHES, random_translator
 
 LONG = 20  # tokens from which on a tiny model repeats words that are equally probable
 TEXTS = ["the dog sees a house", "a cat runs", "", "my old dog sleeps in the garden"]

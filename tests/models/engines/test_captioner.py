@@ -16,7 +16,7 @@ from models.engines.captioner import Captioner, words
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.presets import PRESETS
 from models.text.tokenizer import Tokenizer
-from tests.models.inference.small import bundle_of, make_images
+from tests.models.engines.small import bundle_of, make_images
 from tests.models.mechanisms import always_sampled
 from tests.models.small import (
     FEATURES,

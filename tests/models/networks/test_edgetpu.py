@@ -17,7 +17,7 @@ from models.networks.edgetpu import (
     MobileNetEdgeTpu,
     stages,
 )
-from tests.models.encoders.small import EDGETPU, TINY, quantised
+from tests.models.networks.small import EDGETPU, TINY, quantised
 
 
 def evaluated(
