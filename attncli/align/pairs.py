@@ -103,19 +103,18 @@ class AlignOptions(Options):
         return self.with_scores or FORMATS[self.format].scores
 
 
-class AlignRunner(Runner[Line | PairLine, AlignedPair]):
+class AlignRunner(Runner[Line | PairLine, AlignedPair, Sequence[Aligner], AlignOptions]):
     """Models that align pairs. `run` is the only way to alignments of given pairs."""
 
     task, shipped = "align", "translate"
     doing, unit, into, options_of = "aligning", "pair", "links", AlignOptions
     fields, formats = 2, tuple(name for name, one in FORMATS.items() if not one.document)
     load = staticmethod(partial(loading.load, shipped))
-    model: Sequence[Aligner]
 
     @classmethod
     def of(cls, model: TextTranslator, options: AlignOptions) -> AlignRunner:
         """Return the runner of a translator."""
-        [translator] = loading.configured("translate", model, options).in_torch()
+        [translator] = loading.configured(model, options).in_torch()
         heads, scored = options.heads, options.scored
         aligner = aligner_of(translator, options.of("align"), heads=heads, scored=scored)
         return cls([aligner], options)
