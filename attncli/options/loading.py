@@ -27,7 +27,7 @@ from models.engines.text_translator import TextTranslator
 from models.engines.trained import TrainedModel
 from models.search.hypotheses import changed_search
 from models.storage.archive import read_about
-from models.storage.installed import chosen_model, find_model, public_models
+from models.storage.installed import SEED, chosen_model, find_model, public_models
 from models.storage.settings import family_of, read_settings, task_of
 from models.text.languages import parse_direction
 
@@ -217,8 +217,6 @@ def model_names(folders: Sequence[Path]) -> list[str]:
     comparison, runs/x/none/seed-1 and runs/x/dot/seed-1, are "none" and "dot"; one alone, too.
     Different seeds have names such as "dot, seed 1".
     """
-    from attncli.training.folder import SEED  # imports the settings of training
-
     paths = [folder.resolve().parts for folder in folders]
     if len(paths) == 1:
         return [next((part for part in paths[0][::-1] if not SEED.fullmatch(part)), paths[0][-1])]
