@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -103,21 +103,21 @@ class AlignOptions(Options):
         return self.with_scores or FORMATS[self.format].scores
 
 
-class AlignRunner(Runner[Line | PairLine, AlignedPair]):
+class AlignRunner(Runner[Line | PairLine, AlignedPair, Sequence[Aligner], AlignOptions]):
     """Models that align pairs. `run` is the only way to alignments of given pairs."""
 
     task, shipped = "align", "translate"
     doing, unit, into, options_of = "aligning", "pair", "links", AlignOptions
     fields, formats = 2, tuple(name for name, one in FORMATS.items() if not one.document)
     load = staticmethod(partial(loading.load, shipped))
-    model: Sequence[Aligner]
 
     @classmethod
     def of(cls, model: TextTranslator, options: AlignOptions) -> AlignRunner:
         """Return the runner of a translator."""
-        [translator] = loading.configured("translate", model, options).in_torch()
+        [translator] = loading.configured(model, options).in_torch()
         heads, scored = options.heads, options.scored
-        aligner = aligner_of(translator, options.of("align"), heads=heads, scored=scored)
+        config = merged(translator.alignment, options.of("align"))
+        aligner = Aligner(translator, config, heads=heads, scored=scored)
         return cls([aligner], options)
 
     @classmethod
@@ -129,10 +129,10 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
         titles, reverse = model_names(folders), options.reverse_model
         names = titles if named or len(folders) > 1 else [""]
         aligners = [
-            aligner_of(
-                loading.open_aligner(folder, opening),
-                options.of("align"),
-                reverse=reverse and loading.open_reverse(Path(reverse), options),
+            Aligner(
+                opened,
+                merged(opened.alignment, options.of("align")),
+                loading.open_reverse(Path(reverse), options) if reverse else None,
                 name=name,
                 heads=options.heads,
                 max_batch_tokens=options.compute.batch_tokens,
@@ -140,6 +140,7 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
                 model=title,
             )
             for name, title, folder in zip(names, titles, folders, strict=True)
+            for opened in [loading.open_aligner(folder, opening)]
         ]
         return cls(aligners, options)
 
@@ -191,11 +192,6 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
     def notes(self, result: AlignedPair) -> list[str]:
         """Return why a pair has no links."""
         return [f"pair {result.number} is {result.note}; not aligned"] if result.note else []
-
-
-def aligner_of(translator: Translator, overrides: Mapping[str, object], **options: Any) -> Aligner:
-    """Return an aligner with the settings saved in the model; overrides replace them."""
-    return Aligner(translator, merged(translator.alignment, overrides), **options)
 
 
 def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair]:

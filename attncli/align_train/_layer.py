@@ -17,7 +17,6 @@ from attncli.align_train._run import AlignerRun, LayerResult, texts_of
 from attncli.align_train._threshold import best_threshold
 from attncli.data.alignments import WordLinks, read_word_links, token_links, with_end_mark
 from attncli.terminal.messages import counted
-from attncli.training.configuration import weights_hash
 from attncli.training.examples import target_weights
 from attncli.training.interfaces import Progress
 from models.align_train.tables import StatisticalTables, read_statistical
@@ -31,6 +30,7 @@ from models.networks.bundle import Bundle, build, read, save, sizes_of
 from models.networks.transformer_decoder import AlignmentLayer, TransformerDecoder
 from models.search.batching import length_batches
 from models.storage.archive import read_about, read_card
+from models.storage.digests import weights_hash
 from models.storage.settings import read_settings
 from models.text.languages import parse_direction
 

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.corpus import fingerprint, read_pairs
 from attncli.train.command_line import settings
+from attncli.train.folder import RunFolder
 from attncli.training.config import RunConfig
-from attncli.training.configuration import weights_hash
-from attncli.training.folder import LOCK, RunFolder
 from attncli.training.interfaces import Progress
 from attncli.translate.corpora import CorpusConfig
 from models.core.errors import ModelError
-from models.core.files import write_errors, write_folder, write_text
+from models.core.files import LOCK, write_errors, write_folder, write_text
 from models.core.settings import option, parse_json
+from models.storage.digests import weights_hash
 from models.storage.settings import family_of, read_settings
 from models.text.lexicon import CANDIDATES, is_form
 

@@ -17,8 +17,8 @@ from attncli.terminal import console
 from attncli.train.display import Display, train_shown
 from attncli.train.options import check_run_folder
 from attncli.training.config import TrainConfig
-from attncli.training.folder import locked
 from attncli.translate.corpora import CorpusConfig
+from models.core.files import locked
 from models.core.settings import overridden
 from models.storage.installed import find_model
 

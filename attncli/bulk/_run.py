@@ -22,9 +22,16 @@ from attncli.bulk._job import BulkJob
 from attncli.bulk._shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.data.streams import as_json, as_json_line
 from attncli.terminal.messages import ShowProgress, counted, duration
-from attncli.training.folder import LOCK, locked
 from models.core.errors import DamagedError, InputError, ModelError
-from models.core.files import remove_leftovers, replacing, write_bytes, write_errors, write_text
+from models.core.files import (
+    LOCK,
+    locked,
+    remove_leftovers,
+    replacing,
+    write_bytes,
+    write_errors,
+    write_text,
+)
 from models.storage.digests import file_digest
 
 SUFFIX, PARTS, FINISHED = ".bulk", "parts", "job.json"

@@ -88,7 +88,7 @@ class CaptionOptions(Options):
     compute: ImageBatches = option(ImageBatches, "computation")
 
 
-class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
+class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOptions]):
     """A captioner of images. `run` is the only way to captions, for commands, jobs and service."""
 
     task = shipped = "caption"
@@ -99,7 +99,7 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
     @classmethod
     def of(cls, model: Captioner, options: CaptionOptions) -> CaptionRunner:
         """Return the runner of a captioner."""
-        return cls(loading.configured(cls.task, model, options), options)
+        return cls(loading.configured(model, options), options)
 
     def run(
         self, chunks: Iterable[Sequence[NamedFile]], *, weights: bool = False
@@ -110,8 +110,8 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
         in the size that the model reads. weights: True adds attention maps.
         """
         size = self.options.compute.batch_images
-        steered = {"prefix": self.options.prefix, "look": self.options.look}
-        with ImageOpener(self.model, attention=weights, **steered) as opener:
+        prefix, look = self.options.prefix, self.options.look
+        with ImageOpener(self.model, attention=weights, prefix=prefix, look=look) as opener:
             batches, again, more = tee(
                 (opened for group in chunks for opened in opener.opened(group, size)), 3
             )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncli.terminal.messages import Messages, Silent
-from attncli.training.folder import RunFolder
+from attncli.train.folder import RunFolder
 from models.core.annexes import find_part
 from models.core.config import ImageModelConfig
 from models.core.errors import ConfigurationError, ModelError
@@ -117,19 +117,13 @@ def verify(folder: Path) -> str:
     The checkpoints and the prepared data of a run folder are compared with theirs, too.
     Raises ModelError for what is damaged.
     """
-    from attncli.train.state import read_tensors
-    from attncli.training.prepared import check_folder
+    from attncli.train.progress import check_stored
     from models.networks.bundle import read
 
     read(folder)
     digests = read_digests(folder)
     check_digests(folder, [name for name in digests if "/" not in name])
-    run = RunFolder(folder)
-    if run.data.is_dir():
-        check_folder(run.data)
-    for file in (run.checkpoint, *sorted(run.snapshots.glob("*"))):
-        if file.exists():
-            read_tensors(file)
+    check_stored(RunFolder(folder))
     return "" if digests else "no digests"
 
 

@@ -9,12 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from attncli.train.state import Counters, finished_run, read_progress, write_finished
+from attncli.train.folder import RunFolder, read_config
+from attncli.train.progress import Counters, finished_run, read_progress, write_finished
 from attncli.training.dev import described
-from attncli.training.folder import LOCK, RunFolder, locked, read_config
 from attncli.training.sources import training_source
 from models.core.errors import ModelError, NotFoundError
-from models.core.files import is_leftover, try_lock, write_errors
+from models.core.files import LOCK, is_leftover, locked, try_lock, write_errors
 from models.storage.archive import read_about
 from models.storage.installed import BOX, RUNS, is_bundle
 from models.storage.settings import read_settings

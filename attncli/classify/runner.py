@@ -97,7 +97,7 @@ class ClassifyOptions(Options):
     nbest: Nbest = 1
 
 
-class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
+class ClassifyRunner(RowRunner[Line, ClassifiedLine, "Classifier", ClassifyOptions]):
     """A classifier of lines. `run` is the only way to labels, for commands, jobs and service."""
 
     task = shipped = "classify"
@@ -107,7 +107,7 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
     @classmethod
     def of(cls, model: Classifier, options: ClassifyOptions) -> ClassifyRunner:
         """Return the runner of a classifier."""
-        return cls(loading.configured(cls.task, model, options), options)
+        return cls(loading.configured(model, options), options)
 
     def run(
         self, chunks: Iterable[Sequence[Line]], *, weights: bool = False

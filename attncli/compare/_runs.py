@@ -22,24 +22,28 @@ from attncli.compare._variants import Variant
 from attncli.data.corpus import MIN_DEV_SOURCES, fingerprint
 from attncli.scoring.score import MetricScore
 from attncli.train.estimate import Estimate, RunTime
-from attncli.train.fit import can_continue
-from attncli.train.initial import check_buildable
-from attncli.train.job import StopRequested, dry_run, fingerprints, stoppable, train
-from attncli.train.state import finished_run, read_counters, read_progress
-from attncli.training.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.dev import DevSet, evaluate
-from attncli.training.folder import (
+from attncli.train.folder import (
     RunFolder,
     check_claim,
     check_schedule,
     claim,
-    locked,
     with_stored_choices,
 )
+from attncli.train.job import (
+    StopRequested,
+    check_buildable,
+    dry_run,
+    fingerprints,
+    stoppable,
+    train,
+)
+from attncli.train.progress import can_continue, finished_run, read_counters, read_progress
+from attncli.training.config import DataConfig, RunConfig, TrainConfig
+from attncli.training.dev import DevSet, evaluate
 from attncli.training.interfaces import Progress, RunEvent, Started
 from attncli.training.sources import TestFiles, comparison_of, source_of_run
 from models.core.errors import ModelError, naming
-from models.core.files import write_errors, write_text
+from models.core.files import locked, write_errors, write_text
 from models.core.settings import parse_json
 from models.core.sources import source_of
 from models.engines.trained import usable_device
@@ -314,7 +318,7 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
     dev = source.loaded(run.folder, progress).dev
     assert dev is not None, "a run with a dev set"
     test = source.test_set(tests.files, progress) if tests.files else None
-    runner: Any = resolve_name(source_of(config.model.family).runner)
+    runner = resolve_name(source_of(config.model.family).runner)
     loss, found = scores(bundle, dev, config.train, progress)
     if loss > MAX_LOSS:
         raise ModelError(f"a dev loss of {loss:.3g}", f"at most {MAX_LOSS}", "lower train.lr")

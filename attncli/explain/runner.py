@@ -54,6 +54,8 @@ from models.storage.settings import task_of
 from models.text.alignment import Alignment, labelled
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from models.engines.captioner import Captioner
     from models.engines.translator import Translator
 
@@ -75,7 +77,7 @@ class ExplainedLine(NamedTuple):
     remark: str = ""  # about an output without words
 
 
-class ExplainRunner(Runner[Line, ExplainedLine]):
+class ExplainRunner(Runner[Line, ExplainedLine, AnyRunner, ExplainedOptions]):
     """Explains the outputs of `model`, the runner of another task."""
 
     task, shipped, doing, unit, into = "explain", "translate", "explaining", "line", "explanation"
@@ -291,7 +293,7 @@ def empty_output(line: Line, what: str) -> ExplainedLine:
     return ExplainedLine(line, remark=f"line {line.number}: the {what} is empty")
 
 
-def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> AttentionMaps:
+def maps_of(name: str, image: Image, found: Explanation, captioner: Captioner) -> AttentionMaps:
     """Return a map for each word and method: the positive relevances, which sum to 1."""
     words = tuple(f"{word} ({row.method})" for word in found.target for row in found.rows)
     values = torch.stack([row.values for row in found.rows], 1).flatten(0, 1).clamp_min(0)
@@ -382,6 +384,6 @@ def measured(measures: Sequence[Measure]) -> JsonObject:
     return {**record, **curves}
 
 
-def rounded(values: Tensor) -> Any:
+def rounded(values: Tensor) -> object:
     """Return numbers with a few digits, as lists."""
     return (values.double() * 10**DIGITS).round().div(10**DIGITS).tolist()

@@ -111,7 +111,7 @@ def looks_of(look: GivenFrame | Sequence[GivenFrame]) -> tuple[str, ...]:
     return tuple(one if isinstance(one, str) else ",".join(map(str, one)) for one in frames)
 
 
-def _from_array(array: Any) -> Image.Image:
+def _from_array(array: object) -> Image.Image:
     """Return the image in an array. Raises InputError for one that has none."""
     if not isinstance(array, numpy.ndarray) or array.ndim not in (2, 3):
         raise InputError(

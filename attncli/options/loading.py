@@ -13,23 +13,29 @@ from contextlib import suppress
 from dataclasses import replace
 from os.path import commonprefix
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attncli.options.settings import HardAttention, Options
 from attncli.terminal.messages import Messages
 from models import load as load_model
 from models import load_ensemble
 from models.core.errors import ConfigurationError, ModelError
+from models.core.settings import Values
 from models.core.sources import columns_of, source_of
 from models.engines.ctranslate2_cache import cache_folder
+from models.engines.text_translator import TextTranslator
+from models.engines.trained import TrainedModel
 from models.search.hypotheses import changed_search
 from models.storage.archive import read_about
-from models.storage.installed import chosen_model, find_model, public_models
+from models.storage.installed import SEED, chosen_model, find_model, public_models
 from models.storage.settings import family_of, read_settings, task_of
 from models.text.languages import parse_direction
 
 if TYPE_CHECKING:
-    from models.engines.translator import Translator
+    from models.engines.translator import EnsembleTranslator, Translator
+
+M = TypeVar("M", bound=TrainedModel)
+T = TypeVar("T", bound=TextTranslator)
 
 
 def load(task: str, models: Path | Sequence[Path] | None, options: Options) -> Any:
@@ -59,7 +65,7 @@ def as_folders(models: Path | Sequence[Path] | None) -> list[Path]:
     return [models] if isinstance(models, Path) else list(models or ())
 
 
-def say_licence(folder: Path, settings: dict[str, Any], messages: Messages) -> None:
+def say_licence(folder: Path, settings: Values, messages: Messages) -> None:
     """Say at the first use of a model, which the cache remembers, what its licence forbids."""
     about = read_about(settings)
     if about.use != "research" or not is_first(f"{folder.name} {about.licence}"):
@@ -72,7 +78,7 @@ def say_licence(folder: Path, settings: dict[str, Any], messages: Messages) -> N
     )
 
 
-def say_sense(folder: Path, settings: dict[str, Any], options: Options) -> None:
+def say_sense(folder: Path, settings: Values, options: Options) -> None:
     """Say at the first use of a direction how many lines of letters get another sense."""
     own = f"{options.source}-" if options.source not in ("", "auto") else ""
     known = read_about(settings).sense.items()
@@ -101,7 +107,7 @@ def is_first(name: str) -> bool:
     return True
 
 
-def _load_ensemble(models: Sequence[Path], options: Options) -> Any:
+def _load_ensemble(models: Sequence[Path], options: Options) -> EnsembleTranslator:
     paths = [readable(find_model(model)) for model in models]
     gc.freeze()  # modules that are loaded by now are no longer searched, which takes 0.1 s
     for path in paths:
@@ -116,7 +122,7 @@ def _load_ensemble(models: Sequence[Path], options: Options) -> Any:
     return opened
 
 
-def configured(task: str, model: Any, options: Options) -> Any:
+def configured(model: M, options: Options) -> M:
     """Return a model with the languages, read mode and search of the options.
 
     Its `search` then has the saved settings with the given ones. Raises ModelError if a read mode
@@ -124,10 +130,8 @@ def configured(task: str, model: Any, options: Options) -> Any:
     multilingual model, or given for a model of a single direction. A zero-shot direction is
     reported to `options.messages`.
     """
-    if task == "translate":
+    if isinstance(model, TextTranslator):
         model = _directed(model, options)
-    elif task == "transcribe":
-        model = model.languages(options.source, options.to)
     model = model.with_search(changed_search(model.search, options.of("search")))
     kind, _, saved = model.read_mode.partition(" ")
     if (read_mode := options.attention.read_decode) or kind == "hard":
@@ -136,7 +140,7 @@ def configured(task: str, model: Any, options: Options) -> Any:
     return model
 
 
-def _directed(translator: Any, options: Options) -> Any:
+def _directed(translator: T, options: Options) -> T:
     """Return a translator with its languages; report a direction without training data."""
     if translator.languages or not options.mixed:
         translator = translator.for_direction(options.to, options.source)
@@ -178,8 +182,8 @@ def open_aligner(model: Path | None, options: Options) -> Translator:
         if options.source == target:
             source, target = target, source
         options = replace(options, to=target, source=options.source or source)
-    found: Translator = configured("translate", load("translate", path, options), options)
-    return found
+    opened: Translator = load("translate", path, options)
+    return configured(opened, options)
 
 
 def open_reverse(path: Path, options: Options) -> Translator:
@@ -197,8 +201,8 @@ def open_reverse(path: Path, options: Options) -> Translator:
         )
     turned = (options.source, options.to) if languages else ("", "")
     options = replace(options, attention=HardAttention(), to=turned[0], source=turned[1])
-    found: Translator = configured("translate", load("translate", path, options), options)
-    return found
+    opened: Translator = load("translate", path, options)
+    return configured(opened, options)
 
 
 def languages_of(path: Path) -> tuple[str, ...]:
@@ -213,8 +217,6 @@ def model_names(folders: Sequence[Path]) -> list[str]:
     comparison, runs/x/none/seed-1 and runs/x/dot/seed-1, are "none" and "dot"; one alone, too.
     Different seeds have names such as "dot, seed 1".
     """
-    from attncli.training.folder import SEED  # imports the settings of training
-
     paths = [folder.resolve().parts for folder in folders]
     if len(paths) == 1:
         return [next((part for part in paths[0][::-1] if not SEED.fullmatch(part)), paths[0][-1])]

@@ -8,11 +8,11 @@ import torch
 
 from attncli.processes._group import Processes
 from attncli.train.fit import fit
+from attncli.train.folder import RunFolder
 from attncli.train.job import evaluator
 from attncli.train.precision import DTYPES, limit_kernel_caches
 from attncli.train.run import completed, stored_state
 from attncli.training.config import RunConfig
-from attncli.training.folder import RunFolder
 from attncli.training.sources import source_of_run
 from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle

@@ -15,7 +15,7 @@ from attncli.options.settings import Options
 from attncli.processes._group import Processes, own_rank
 from attncli.terminal import console
 from attncli.train.display import memory_advice
-from attncli.training.folder import RunFolder, read_config
+from attncli.train.folder import RunFolder, read_config
 from attncli.training.world import ALONE, World
 
 SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended

@@ -23,8 +23,26 @@ if TYPE_CHECKING:
     from models.core.types import Hypothesis
 
 Item = TypeVar("Item")
+Model = TypeVar("Model")
+TaskOptions = TypeVar("TaskOptions", bound="RowOptions")
 Models = Path | Sequence[Path] | None  # folders or names
 JsonObject: TypeAlias = dict[str, object]
+
+
+class RowOptions(Protocol):
+    """Options of a task: those that say how results are written."""
+
+    @property
+    def format(self) -> str:
+        """The format of the rows."""
+
+    @property
+    def with_scores(self) -> bool:
+        """True if a score precedes each output."""
+
+    @property
+    def alone(self) -> bool:
+        """True for the only file of a command."""
 
 
 class Noted(Protocol):
@@ -38,7 +56,7 @@ class Noted(Protocol):
 Result = TypeVar("Result", bound=Noted)
 
 
-class Runner(ABC, Generic[Item, Result]):
+class Runner(ABC, Generic[Item, Result, Model, TaskOptions]):
     """Opened models of a task, with options. `run` is the only way from inputs to results."""
 
     task: ClassVar[str]  # its row in attncli.task.table
@@ -52,19 +70,19 @@ class Runner(ABC, Generic[Item, Result]):
     formats: ClassVar[Sequence[str]] = ("text", "tsv", "jsonl")  # that have rows for each input
     documents: ClassVar[str] = ""  # command for documents, whose lines are not inputs
 
-    model: Any  # of models/engines; of an ensemble: all together
-    options: Any
+    model: Model  # of models/engines; of an ensemble: all together
+    options: TaskOptions
     folders: Sequence[Path] | None = None  # that were opened; (): the box; None: a model in memory
     # called after each batch of a chunk with the number of its texts that are done, and of all
     on_batch: Callable[[int, int], None] = staticmethod(lambda done, total: None)
 
-    def __init__(self, model: Any, options: Any) -> None:
+    def __init__(self, model: Model, options: TaskOptions) -> None:
         """model: with the settings of the options, as `of` makes it."""
         self.model, self.options = model, options
 
     @staticmethod
     @abstractmethod
-    def load(models: Models, options: Any, /) -> Any:
+    def load(models: Models, options: TaskOptions, /) -> Any:
         """Read models, or the model in the box without any, by the engine of the options."""
 
     @staticmethod
@@ -74,14 +92,14 @@ class Runner(ABC, Generic[Item, Result]):
 
     @classmethod
     @abstractmethod
-    def of(cls, model: Any, options: Any) -> Self:
+    def of(cls, model: Any, options: TaskOptions) -> Self:
         """Return the runner of a model that is in memory, with the settings of the options.
 
         Raises ModelError for a model that does not suit the options.
         """
 
     @classmethod
-    def open(cls, models: Models, options: Any) -> Self:
+    def open(cls, models: Models, options: TaskOptions) -> Self:
         """Return the runner of models, or of the model in the box without any."""
         runner = cls.of(cls.load(models, options), options)
         runner.folders = [models] if isinstance(models, Path) else [*(models or ())]
@@ -130,7 +148,7 @@ class Runner(ABC, Generic[Item, Result]):
         return [result.note]
 
 
-AnyRunner: TypeAlias = Runner[Any, Any]
+AnyRunner: TypeAlias = Runner[Any, Any, Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

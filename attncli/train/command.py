@@ -27,9 +27,9 @@ from attncli.train.display import (
     open_world,
     train_shown,
 )
+from attncli.train.folder import RunFolder
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.configuration import check_effect
-from attncli.training.folder import RunFolder
 from attncli.training.interfaces import AlreadyFinished
 from attncli.training.sources import TrainingSource, training_source
 from attncli.translate.corpora import parse_corpus

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attncli.train.fitting import Tables, measured, new_weights, short_warm_up
+from attncli.train._fitting import measured, new_weights, short_warm_up
 from attncli.training.config import (
     DataConfig,
     RunConfig,
@@ -21,7 +21,7 @@ from attncli.translate.corpora import CorpusConfig, languages_of
 from models.core.annexes import need_part
 from models.core.config import ImageModelConfig
 from models.core.errors import ModelError, unknown_name
-from models.core.settings import Values, to_dict
+from models.core.settings import Tables, Values, to_dict
 from models.core.use_config import TokenizerConfig
 from models.storage.installed import find_model
 from models.text.own_vocabulary import own_kind

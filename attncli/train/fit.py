@@ -18,13 +18,13 @@ import numpy as np
 import torch
 
 from attncli.terminal.messages import counted
-from attncli.train._schedule import time_share, warm_up
+from attncli.train._schedule import warm_up
+from attncli.train._state import State
 from attncli.train._stepper import Stepper
-from attncli.train.state import Counters, State, read_counters
+from attncli.train.progress import Counters, is_over, limit_reached
 from attncli.training.config import TrainConfig
 from attncli.training.dev import improves, value_of
 from attncli.training.examples import Examples, epoch_plan
-from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     Ended,
     Evaluated,
@@ -172,33 +172,6 @@ def judged(state: State, scores: Scores, config: TrainConfig) -> Evaluated:
         else:
             counters.ended = f"no gain in {counted(counters.waits, 'evaluation')}"
     return Evaluated(counters.step, counters.epoch, scores, gained)
-
-
-def limit_reached(counters: Counters, config: TrainConfig) -> str:
-    """Return why the run must end now, or ""."""
-    if 0 < config.steps <= counters.step:
-        return f"{counted(config.steps, 'update')} done"
-    if 0 < config.epochs <= counters.epoch:
-        more = f", before train.steps={config.steps} (train.epochs=0: no limit)"
-        return f"{counted(config.epochs, 'epoch')} done{more if config.steps else ''}"
-    if time_share(counters.elapsed, config) >= 1:
-        return f"{config.minutes:g} minute{'s' * (config.minutes != 1)} of training done"
-    return ""
-
-
-def can_continue(folder: RunFolder, config: TrainConfig) -> bool:
-    """Return True if a finished run has not reached the limits of these settings.
-
-    A run without a checkpoint (`attn runs prune`) cannot continue.
-    """
-    counters = read_counters(folder)
-    return counters is not None and not is_over(counters, config)
-
-
-def is_over(counters: Counters, config: TrainConfig) -> bool:
-    """Return True if a limit is reached, or training stops early."""
-    stops_early = 0 < config.patience <= counters.waits
-    return stops_early or bool(limit_reached(counters, config))
 
 
 def reopen(counters: Counters, config: TrainConfig) -> None:

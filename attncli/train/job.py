@@ -10,10 +10,22 @@ from pathlib import Path
 import torch
 
 from attncli.train import estimate
-from attncli.train.fit import Evaluate, can_continue, fit
-from attncli.train.initial import check_buildable
-from attncli.train.log import add_update, interval_record
+from attncli.train._state import State
+from attncli.train.fit import Evaluate, fit
+from attncli.train.folder import (
+    START,
+    RunFolder,
+    check_claim,
+    check_schedule,
+    claim,
+    released,
+    schedule_changes,
+    store_train,
+    with_stored_choices,
+)
+from attncli.train.log import add_update, check_listeners, interval_record
 from attncli.train.precision import chosen_precision, limit_kernel_caches
+from attncli.train.progress import can_continue, finished_run
 from attncli.train.run import Run, open_run, started
 from attncli.train.saving import (
     draw_curves,
@@ -22,22 +34,8 @@ from attncli.train.saving import (
     save_evaluated,
     save_samples,
 )
-from attncli.train.state import State, finished_run
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.configuration import weights_hash
 from attncli.training.dev import DevSet, evaluate
-from attncli.training.folder import (
-    START,
-    RunFolder,
-    check_claim,
-    check_schedule,
-    claim,
-    locked,
-    released,
-    schedule_changes,
-    store_train,
-    with_stored_choices,
-)
 from attncli.training.interfaces import (
     AlreadyFinished,
     Ended,
@@ -54,10 +52,15 @@ from attncli.training.sources import source_of_run, training_source
 from attncli.training.start import start_of
 from attncli.training.world import ALONE, ProcessLost, World
 from models.core.config import ModelConfig
-from models.core.errors import ModelError
-from models.networks.bundle import Bundle
+from models.core.errors import ConfigurationError, ModelError
+from models.core.files import locked
+from models.core.types import VocabularySizes
+from models.networks.bundle import Bundle, build
+from models.networks.losses import AttentionLoss
+from models.storage.digests import weights_hash
 
 StopRequested = Callable[[], bool]  # returns True to save and stop
+TOKENS = 1000  # any vocabulary size: checks of a model do not depend on it
 FIRST_CHECKPOINT = 1.0  # minutes of training; later ones follow after train.checkpoint_minutes
 
 
@@ -113,7 +116,7 @@ def claimed(folder: RunFolder, config: RunConfig) -> tuple[bool, AlreadyFinished
     finished = finished_run(folder)
     if finished and (
         can_continue(folder, config.train)
-        or not start_of(config.start_from).is_compared(folder, finished.kept.step)
+        or not start_of(config.start_from).is_compared(folder.path, finished.kept.step)
     ):
         finished = None
     if finished:
@@ -125,6 +128,23 @@ def dry_run(config: RunConfig, *, device: str, progress: Progress) -> estimate.E
     """Return parameters, vocabulary, batches of an epoch and time; nothing is kept."""
     check_buildable(config)
     return estimate.estimate(config, torch.device(device), progress)
+
+
+def check_buildable(config: RunConfig) -> None:
+    """Raise the ModelError that building the model and loss would raise; allocate no weights."""
+    train = config.train
+    if train.schedule == "linear" and not (train.minutes or train.steps or train.epochs):
+        raise ConfigurationError(
+            "train.schedule=linear", "train.minutes, train.steps or train.epochs with it"
+        )
+    check_listeners(train.loggers)
+    with torch.device("meta"):
+        model = build(config.model, VocabularySizes(TOKENS, TOKENS, config.tokenizer.joint))
+    AttentionLoss(train.attention, model)
+    if config.start_from and config.model.vectors:
+        found = f"model.vectors with the initial model {config.start_from}"
+        raise ConfigurationError(found, "one of them")
+    start_of(config.start_from).check(config)
 
 
 def fingerprints(data: DataConfig, model: ModelConfig, start_from: str) -> dict[str, str]:

@@ -87,7 +87,7 @@ class DataConfig:
         """True if there are files to train on."""
         return bool(self.files)
 
-    def rows(self, files: Sequence[Path | str], part: str = "train") -> Iterable[Any]:
+    def rows(self, files: Sequence[Path | str], part: str = "train") -> Iterable[object]:
         """Return the examples of files of this kind; a ModelError if they have another form.
 
         part: train, dev or test, of a file that has all of them.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
+import numpy as np
 import torch
 
 from attncli.align.pairs import Aligner, drawn, every_head, side_by_side
@@ -59,7 +59,9 @@ def _aligned(
     return [_whole(outcomes[n], [next(each) for _ in parts], aligner) for n, parts in asked]
 
 
-def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], by: Aligner) -> AlignedPair:
+def _whole(
+    outcome: TranslatedLine, parts: list[tuple[Alignment, np.ndarray | None]], by: Aligner
+) -> AlignedPair:
     """Return the alignment of a hypothesis. parts: with the weights of every head, or None."""
     found = zip([alignment for alignment, _ in parts], outcome.stand_ins, strict=True)
     whole = joined([with_parts(*each) for each in found])

@@ -22,7 +22,6 @@ from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.faithful.steer import alternatives, steered
 from attncli.options import loading
 from attncli.options.loading import model_names
-from attncli.options.settings import HardAttention
 from attncli.render.alignment import inputs_of, linked, page, record_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
@@ -34,6 +33,7 @@ from attncli.translate.chunks import by_line, translate_lines
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.translate.writers import OutputReport
 from models.core.errors import ConfigurationError
+from models.core.settings import merged
 from models.core.types import EMPTY, Translation
 from models.search.repeats import repetition
 from models.storage.installed import default_model
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 RecogniseLines = Callable[[Sequence[Line]], list[str]]  # the language of each line of a chunk
 
 
-class TranslateRunner(RowRunner[Line, TranslatedLine]):
+class TranslateRunner(RowRunner[Line, TranslatedLine, "TextTranslator", TranslateOptions]):
     """Models that translate lines. `run` is the only way to a translation."""
 
     task = shipped = "translate"
@@ -88,7 +88,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         """Return the runner of a model."""
         recognises = options.source == AUTO
         opening = replace(options, source="") if recognises else options
-        translator: TextTranslator = loading.configured("translate", model, opening)
+        translator = loading.configured(model, opening)
         if options.text.address:
             translator = translator.with_address(options.text.address)
         if options.glossary:
@@ -105,9 +105,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         if recognises:
             # imported here because other translations then start faster
             from attncli.classify.languages import LineLanguages
-            from attncli.classify.runner import ClassifyRunner
+            from attncli.classify.runner import ClassifyOptions, ClassifyRunner
 
-            classifier = ClassifyRunner.open(None, replace(opening, attention=HardAttention()))
+            given = ClassifyOptions(options.device, options.threads, messages=options.messages)
+            classifier = ClassifyRunner.open(None, given)
             languages = LineLanguages(classifier.model, translator.to)
         runner = cls(translator, options, languages=languages)
         assert runner._backward if options.back else True  # raises without that direction
@@ -145,11 +146,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
         if options.prefix or options.look:
-            own = {"prefix": options.prefix, "looks": options.look}
-            chunks = (
-                [line if line.prefix or line.looks else line._replace(**own) for line in chunk]
-                for chunk in chunks
-            )
+            chunks = ([_steered(line, options) for line in chunk] for chunk in chunks)
         if self.model.inputs:  # a row is not text
             options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
         has_tags = options.keep_tags or options.document
@@ -301,15 +298,22 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
 
     @cached_property
     def _aligners(self) -> list[Aligner]:
-        from attncli.align.pairs import aligner_of
+        from attncli.align.pairs import Aligner
 
         own, heads = self.options.of("align"), self.options.heads
-        size = self.options.compute.batch_tokens
+        batch = self.options.compute.batch_tokens
         titles = [""]
         if self.folders is not None:
             titles = model_names(self.folders or [default_model("translate")])
         names = titles if len(titles) > 1 else [""]
         return [
-            aligner_of(model, own, name=name, model=title, heads=heads, max_batch_tokens=size)
-            for name, title, model in zip(names, titles, self.in_torch, strict=True)
+            Aligner(one, merged(one.alignment, own), None, name, heads, batch, model=title)
+            for name, title, one in zip(names, titles, self.in_torch, strict=True)
         ]
+
+
+def _steered(line: Line, options: TranslateOptions) -> Line:
+    """Return a line with the prefix and the looks of the options, unless it has its own."""
+    if line.prefix or line.looks:
+        return line
+    return line._replace(prefix=options.prefix, looks=options.look)

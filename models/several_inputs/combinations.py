@@ -238,7 +238,7 @@ class CombinedCrossAttention(nn.Module):
         """Build it; value_size is not used; see CrossAttention."""
         super().__init__()
         size = config.embedding
-        kind: Any = find("combination", config.combination)
+        kind = find("combination", config.combination)
         own = composition(config, "attention")
         self.combination = kind(size, size, own, len(config.inputs))
         self.output = Linear(size, size)

@@ -19,6 +19,7 @@ from models.storage.settings import read_settings
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from typing_extensions import Self
 
 PIECES = "models.speech.transcriber:Transcriber"
 WHISPER = "models.speech._whisper:WhisperTranscriber"
@@ -118,6 +119,10 @@ class SpeechModel(TrainedModel):
         kind = resolve_name(WHISPER if is_whisper else PIECES)
         found: SpeechModel = kind.read(folder, device=device, threads=threads, precision=precision)
         return found
+
+    def languages(self, language: str = "", to: str = "") -> Self:
+        """Return this model for the language of recordings and that of texts; "": as it finds."""
+        raise NotImplementedError
 
     def transcribe(
         self,

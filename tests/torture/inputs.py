@@ -24,6 +24,7 @@ from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.captions import read_captions
 from attncli.data.lines import open_text
 from attncli.data.named_files import open_images
+from attncli.train._vectors import read_vectors
 from attncli.training.config import read_run_config
 from attncli.training.toml import from_toml
 from models.align_train.hmm import trained
@@ -37,7 +38,6 @@ from models.storage.installed import BOX
 from models.storage.settings import STATISTICAL
 from models.text.own_vocabulary import own_kind
 from models.text.tokenizer import LABELS, own_tokenizer, read_tokenizer
-from models.text.vectors import read_vectors
 from tests.models.networks.small import EDGETPU, TINY, quantised
 from tests.models.text.small import FORMATS, LISTS, fasttext
 from tests.torture.mutate import mutate_json

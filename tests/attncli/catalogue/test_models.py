@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attncli.catalogue._facts import catalogue
-from attncli.train.initial import check_buildable
+from attncli.train.job import check_buildable
 from attncli.training.configuration import run_config
 from attncli.training.toml import from_toml
 from models import build

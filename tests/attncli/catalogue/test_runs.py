@@ -13,12 +13,13 @@ from safetensors.torch import save as tensors_as_bytes
 
 from attncli.catalogue import _runs as job
 from attncli.catalogue._packages import verify
-from attncli.training.folder import RunFolder, locked
+from attncli.train.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
 )
 from models import load
 from models.core.errors import ModelError
+from models.core.files import locked
 from tests.attncli.command_line import Attn
 from tests.attncli.training.small import (
     Texts,

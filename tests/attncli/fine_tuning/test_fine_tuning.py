@@ -20,12 +20,12 @@ from attncli.fine_tuning.replay_set import ReplayPair, pack_replay, read_replay
 from attncli.fine_tuning.settings import BOUNDED, MAX_PASSES, MIN_PASSES, fine_tuning
 from attncli.train import estimate
 from attncli.train.command_line import settings, with_languages
+from attncli.train.folder import RunFolder
 from attncli.train.log import read_log
+from attncli.train.progress import finished_run
 from attncli.train.run import Run
-from attncli.train.state import finished_run
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import DevSet
-from attncli.training.folder import RunFolder
 from attncli.training.interfaces import (
     AlreadyFinished,
     Compared,

@@ -16,14 +16,16 @@ import torch
 
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring, score
+from attncli.train._checkpoint import to_bytes
 from attncli.train._schedule import done_share, learning_rate, time_share
+from attncli.train._state import State, content, restore
 from attncli.train._stepper import Stepper
-from attncli.train.fit import due, evaluation_interval, judged, limit_reached, watch
+from attncli.train.fit import due, evaluation_interval, judged, watch
 from attncli.train.log import add_update, interval_record
 from attncli.train.precision import GROW
+from attncli.train.progress import Counters, limit_reached
 from attncli.train.run import fresh_state
 from attncli.train.saving import averaged
-from attncli.train.state import Counters, State, content, restore, to_bytes
 from attncli.training.config import TrainConfig
 from attncli.training.dev import metric_for
 from attncli.training.examples import epoch_plan

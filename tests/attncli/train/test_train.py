@@ -22,13 +22,13 @@ from attncli.train import job as train
 from attncli.train._stepper import Stepper
 from attncli.train.command_line import settings
 from attncli.train.estimate import Estimate
-from attncli.train.fit import is_over, reopen
+from attncli.train.fit import reopen
+from attncli.train.folder import RunFolder, claim, read_config, released
 from attncli.train.job import dry_run
 from attncli.train.log import read_log
-from attncli.train.state import Counters, read_counters
+from attncli.train.progress import Counters, is_over, read_counters
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import described
-from attncli.training.folder import RunFolder, claim, read_config, released
 from attncli.training.interfaces import (
     AlreadyFinished,
     Ended,

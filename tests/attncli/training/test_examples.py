@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.train.fitting import UPDATES, measured, new_weights, short_warm_up
+from attncli.train._fitting import UPDATES, measured, new_weights, short_warm_up
 from attncli.training import tokens
 from attncli.training.config import TrainConfig
 from attncli.training.examples import Side, Table, epoch_plan

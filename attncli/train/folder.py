@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -17,18 +15,16 @@ from attncli.training.config import RunConfig, TrainConfig, read_run_config
 from attncli.training.toml import read_toml, to_toml
 from models.core.errors import ModelError, naming
 from models.core.files import (
+    LOCK,
     check_regular,
     is_leftover,
-    open_append,
     remove_leftovers,
-    try_lock,
     write_errors,
     write_text,
 )
 from models.core.settings import flat, parse_json, to_dict
+from models.storage.installed import SEED
 
-LOCK = ".lock"
-SEED = re.compile(r"seed-(\d+)")  # name of the folder of a run of a comparison, in its variant's
 STORED_CHOICES = ("metric", "precision")  # of [train]
 START = "start"  # the initial model among the hashes of a run's inputs
 HARMLESS = ("checkpoint_minutes", "log_every", "loggers", "samples")  # they change no weights
@@ -90,32 +86,6 @@ def store_train(folder: RunFolder, train: TrainConfig) -> None:
     stored = read_config(folder)
     if stored.train != train:
         write_text(folder.config, to_toml(replace(stored, train=train)))
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder for this process inside a `with` block; create it if it is missing.
-
-    Raise a ModelError if another process has locked it. The kernel releases the lock of a killed
-    process, so no lock is ever stale. A start that is refused leaves no lock.
-    """
-    with write_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        before = {path.name for path in folder.iterdir()}
-        file = open_append(folder / LOCK)
-    with file:
-        if not try_lock(file.fileno()):
-            raise ModelError(
-                f"another process works in {folder}",
-                "a folder that no other process uses",
-                "wait for that process, stop it, or choose another folder",
-            )
-        try:
-            yield
-        except ModelError:
-            if LOCK not in before and {path.name for path in folder.iterdir()} == before | {LOCK}:
-                (folder / LOCK).unlink()
-            raise
 
 
 def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> bool:

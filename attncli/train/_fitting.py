@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from attncli.training.config import TrainConfig
-
-Tables = Mapping[str, Mapping[str, Any]]  # settings by table
+from models.core.settings import Tables
 
 BATCHES = 25  # of a pass, at least, until they are SMALLEST
 SMALLEST = 256  # positions of a batch

@@ -11,13 +11,18 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from models.core.errors import InputError, intact
+from attncli.terminal import console
+from models.attention.layers import Embedding
+from models.core.errors import ConfigurationError, InputError, intact
+from models.networks.encoder_decoder import EncoderDecoder
+from models.text.tokenizer import SPACE, Tokenizer
 
 Vectors = dict[str, NDArray[np.float32]]
 
@@ -25,6 +30,38 @@ FASTTEXT = 793712314  # the first number of its binary files
 ARGUMENTS = "<12id"  # size, window, epochs, .., minimal and maximal n, .., and a sampling rate
 BROKEN = (struct.error, EOFError, zlib.error, ArithmeticError, LookupError)
 HASH, PRIME = 2166136261, 16777619  # FNV-1a
+
+
+def load_vectors(model: EncoderDecoder, paths: Sequence[str], tokenizer: Tokenizer) -> None:
+    """Fill embeddings with word vectors, at the scale of random ones; other tokens stay random.
+
+    paths: one file for both sides, or one for each. Raises ConfigurationError for vectors of
+    another size than the embeddings.
+    """
+    filled: set[tuple[int, int]] = set()  # embeddings that are shared have the first vector
+    sides = ((model.encoder, tokenizer.source), (model.decoder, tokenizer.target))
+    for number, (part, processor) in enumerate(sides if paths else ()):
+        embedding = getattr(part, "embedding", None)
+        if not isinstance(embedding, Embedding):
+            continue
+        pieces = map(processor.id_to_piece, range(len(embedding.weight)))
+        words = {piece[1:]: n for n, piece in enumerate(pieces) if piece.startswith(SPACE)}
+        path = Path(paths[min(number, len(paths) - 1)])
+        found = read_vectors(path, words)
+        values = torch.stack([*map(torch.from_numpy, found.values())])
+        size = embedding.weight.shape[1]
+        if values.shape[1] != size:
+            raise ConfigurationError(
+                f"word vectors of {values.shape[1]} numbers in {path} for embeddings of {size}",
+                f"-s model.embedding={values.shape[1]}",
+            )
+        values *= size**-0.5 / values.square().mean().sqrt()
+        for word, value in zip(found, values, strict=True):
+            place = id(embedding), words[word]
+            if place not in filled:
+                embedding.weight.data[words[word]] = value
+                filled.add(place)
+        console.say(f"{path.name}: vectors of {len(found):,} of {len(embedding.weight):,} tokens")
 
 
 def read_vectors(path: Path, words: Collection[str]) -> Vectors:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.text.vectors import _hash, read_vectors
+from attncli.train._vectors import _hash, read_vectors
 from tests.models.text.small import FORMATS, NGRAMS, TABLE, WORDS, fasttext
 
 
