@@ -42,6 +42,8 @@ FormOfAddress = Literal["formal", "informal"]
 RENAMED = {name.replace("-", "_"): name for name in ("listen-attend-spell", "speech-transformer")}
 REMOVED = {"encoder_attention": "none", "input_feeding": "true"}  # settings of 2.0: their defaults
 
+OF_ANNEXES = ("audio", "inputs", "combination")  # in files of version 2, whatever the family
+
 PARTS = ("score", "window", "normalise", "read")  # of an attention
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/layers.py
 
@@ -311,8 +313,10 @@ class ModelConfig(Settings):
     def elsewhere(self, name: str) -> tuple[str, str]:
         """Return why a setting of another family has no effect, and what is expected."""
         found = [one for one in names("family") if name in fields_of(family_config(one))]
-        reason = f"has no effect on family {self.family}; it is read by {', '.join(found)}"
-        return (reason if found else ""), "settings that the run reads"
+        read_by = f"; it is read by {', '.join(found)}" if found else ""
+        known = found or name in OF_ANNEXES
+        reason = f"has no effect on family {self.family}{read_by}" if known else ""
+        return reason, "settings that the run reads"
 
     @staticmethod
     def upgraded(values: Mapping[str, object]) -> Mapping[str, object]:

@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from models.core.errors import ConfigurationError, unknown_name
-from models.core.registry import TABLES, package_hint
 from models.core.registry import is_name as is_registered
 from models.core.registry import names as registered_names
+from models.core.registry import package_hint
 
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[[type], Any])
@@ -48,10 +48,7 @@ class Limits:
         """Return True if a text is one of the choices, or any text is accepted."""
         if text in self.choices:
             return True  # first, because names of installed packages are slow to find
-        if not self.registry:
-            return not self.choices
-        # a table is empty without its annex, whose settings then have no effect
-        return not TABLES[self.registry] or is_registered(self.registry, text)
+        return is_registered(self.registry, text) if self.registry else not self.choices
 
     @property
     def range(self) -> str:

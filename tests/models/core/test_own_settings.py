@@ -9,9 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from models.core.config import AttentionConfig, ModelConfig, every_setting, family_config
+from models.core.annexes import entries
+from models.core.config import (
+    AttentionConfig,
+    ModelConfig,
+    every_setting,
+    family_config,
+)
 from models.core.errors import ModelError
-from models.core.registry import config_of, names
+from models.core.registry import TABLES, config_of, names
 from models.core.settings import fields_of, from_dict, merged, overridden, to_dict
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
@@ -75,6 +81,14 @@ def test_files_of_version_2_with_settings_of_all_families_are_read(preset: str) 
         from_dict(ModelConfig, stored, where="model")
     with pytest.raises(ModelError, match="'hiden'.*did you mean hidden"):
         from_dict(ModelConfig, {**stored, "hiden": 3}, where="model", stored=True)
+
+
+def test_files_of_version_2_are_read_without_the_annexes(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = {"hidden": 9, "audio": {"rate": 8000}, "inputs": [], "combination": "flat"}
+    for family in entries("family"):
+        monkeypatch.delitem(TABLES["family"], family)
+    found = from_dict(ModelConfig, {**stored, "family": "luong"}, stored=True)
+    assert (found.family, found.hidden) == ("luong", 9)
 
 
 def test_another_family_or_part_keeps_the_settings_that_it_has() -> None:
