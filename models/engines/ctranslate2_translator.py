@@ -386,7 +386,7 @@ def unsuitable(settings: Values) -> str:
 def missing_library(*, gpu: bool) -> str:
     """Return why the library cannot be used. gpu: True if a GPU is preferred to it."""
     try:
-        library: Any = import_module("ctranslate2")
+        library = import_module("ctranslate2")
     except (ImportError, OSError) as error:
         return f"no usable library ({error})"
     if not hasattr(library, "Translator"):
