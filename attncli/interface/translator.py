@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, overload
 
 from attncli.align.pairs import Aligner, AlignOptions, AlignRunner
 from attncli.data.corpus import PairLine
-from attncli.data.memory import read_memory
 from attncli.data.tables import read_glossary
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.interface._results import as_list, check_search
 from attncli.task.panels import AlignedPair
 from attncli.translate import engine as engines
 from attncli.translate.engine import TranslateOptions
+from attncli.translate.memory import read_memory
 from attncli.translate.runner import TranslateRunner
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,6 +27,15 @@ Model = TypeVar("Model")
 TaskOptions = TypeVar("TaskOptions", bound="RowOptions")
 Models = Path | Sequence[Path] | None  # folders or names
 JsonObject: TypeAlias = dict[str, object]
+
+
+class Task(NamedTuple):
+    """Places of a task, as module:name; empty for a part that it does not have."""
+
+    commands: Mapping[str, str]  # by name: classes; see attncli.options.fields
+    training: Mapping[str, str] = {}  # TrainingSource, by kind of input (models/core/sources)
+    runner: str = ""  # Runner, with which every door works
+    loaded: str = ""  # class that `attncli.load` returns; without one, that of `models.load`
 
 
 class RowOptions(Protocol):

@@ -18,12 +18,11 @@ import torch
 from PIL import Image
 
 from attncli.caption._outputs import CaptionStatistics
+from attncli.caption._scores import caption_scores
 from attncli.caption.images import PixelBudget
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
-from attncli.render.image_maps import AttentionMaps
-from attncli.scoring.caption_metrics import is_content_word
-from attncli.scoring.captions import caption_scores
+from attncli.render.image_maps import AttentionMaps, is_content_word
 from models import load
 from models.core.config import ImageConfig
 from models.core.types import Hypothesis
