@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse, Response
 
 from attncli.caption.runner import CaptionedImage
 from attncli.data.named_files import NamedFile
-from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described
+from attncli.render.page import data_url
 from attncli.serve._catalogue import CAPTION
 from attncli.serve._requests import RequestError, invalid
 from attncli.serve._service import Call, call_of
