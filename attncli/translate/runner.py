@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from attncli.data.memory import TranslateChunks, TranslationMemory
 from attncli.data.tables import as_rows
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine, text_line
@@ -31,6 +30,7 @@ from attncli.translate import engine as engines
 from attncli.translate._alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
+from attncli.translate.memory import TranslateChunks, TranslationMemory
 from attncli.translate.writers import OutputReport
 from models.core.errors import ConfigurationError
 from models.core.settings import merged

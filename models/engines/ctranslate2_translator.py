@@ -146,7 +146,7 @@ class CTranslate2Translator(TextTranslator):
                 found.insert(number, one)
         if not any(phrases):
             return found
-        from models.search.constrained import with_phrases
+        from models.engines._constrained import with_phrases
 
         [model] = self.in_torch()
         return with_phrases(found, phrases, lambda n: model._search([sources[n]], config)[0])

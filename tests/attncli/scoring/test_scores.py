@@ -7,17 +7,10 @@ from typing import Any
 import pytest
 import sacrebleu
 
+from attncli.caption._cider import DocumentFrequency, Reward, repeated, words
+from attncli.caption._scores import caption_scores
 from attncli.data.alignments import PairLinks
-from attncli.scoring.caption_metrics import (
-    DocumentFrequency,
-    Reward,
-    repeated,
-    rouge_l,
-    rouge_n,
-    rouge_words,
-    words,
-)
-from attncli.scoring.captions import caption_scores
+from attncli.scoring.rouge import rouge_l, rouge_n, rouge_words
 from attncli.scoring.sequences import error_rate, exact_match, score_alignments, score_labels
 from attncli.scoring.translations import Scoring, line_statistics, metrics
 from models.core.errors import ModelError
