@@ -18,6 +18,7 @@ from attncli.serve._catalogue import CAPTION
 from attncli.serve._requests import RequestError, invalid
 from attncli.serve._service import Call, call_of
 from attncli.task.runner import JsonObject
+from attncli.terminal.messages import one_cell
 
 MAX_CAPTIONS = 20
 
@@ -68,7 +69,7 @@ def caption_record(outcome: CaptionedImage) -> JsonObject:
     if not outcome.hypotheses:
         raise invalid(outcome.note)
     found: JsonObject = {
-        "caption": outcome.caption,
+        "caption": one_cell(outcome.text),
         "captions": [{"text": h.text, "score": round(h.score, 4)} for h in outcome.hypotheses],
     }
     if maps := outcome.attention:

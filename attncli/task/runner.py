@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Model = TypeVar("Model")
-TaskOptions = TypeVar("TaskOptions", bound="RowOptions")
+TaskOptions = TypeVar("TaskOptions", bound="_Options")
 Models = Path | Sequence[Path] | None  # folders or names
 JsonObject: TypeAlias = dict[str, object]
 
@@ -38,20 +38,13 @@ class Task(NamedTuple):
     loaded: str = ""  # class that `attncli.load` returns; without one, that of `models.load`
 
 
-class RowOptions(Protocol):
-    """Options of a task: those that say how results are written."""
-
+class _Options(Protocol):  # those of every task that say how results are written
     @property
-    def format(self) -> str:
-        """The format of the rows."""
-
+    def format(self) -> str: ...
     @property
-    def with_scores(self) -> bool:
-        """True if a score precedes each output."""
-
+    def with_scores(self) -> bool: ...
     @property
-    def alone(self) -> bool:
-        """True for the only file of a command."""
+    def alone(self) -> bool: ...
 
 
 class Noted(Protocol):

@@ -173,7 +173,7 @@ def test_threads_continue_after_an_image_that_cannot_be_read(
 
     def captions() -> list[str]:
         [outcomes] = CaptionRunner.of(captioner, CaptionOptions()).run([files])
-        return [one.note or one.caption for one in outcomes]
+        return [one.note or one.text for one in outcomes]
 
     in_turn = captions()
     assert in_turn[5].startswith("5.png")
