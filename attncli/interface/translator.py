@@ -12,7 +12,7 @@ from attncli.align.pairs import Aligner, AlignOptions, AlignRunner
 from attncli.data.corpus import PairLine
 from attncli.data.tables import read_glossary
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.interface._results import as_list, check_search
+from attncli.interface._results import as_list, searching
 from attncli.task.panels import AlignedPair
 from attncli.translate import engine as engines
 from attncli.translate.engine import LineSettings, TranslateOptions
@@ -108,7 +108,7 @@ class Translator(TextModel):
         that alone may be attended to: "dog", 3 or "2-4@1-3" (for words 1 to 3 of the output), or
         several. Raises ModelError for a direction that the model has not, and wrong steering.
         """
-        check_search(search)
+        model = searching(self, search)
         for languages in (to, source):
             as_list(languages, "language")
         found = as_list(texts)
@@ -122,7 +122,6 @@ class Translator(TextModel):
             glossary=pairs_of(glossary, lambda path: read_glossary(path).terms),
             memory=pairs_of(memory, lambda path: read_memory(path, start, target)),
         )
-        model = self.with_search(search) if search else self
         lines = lines_of(found, prefix, looks_of(look))
         results = model._translated_lines(lines, directions, options)
         return results[0] if isinstance(texts, str) else results
