@@ -31,7 +31,7 @@ from attncli.translate._alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.translate.memory import TranslateChunks, TranslationMemory
-from attncli.translate.writers import OutputReport
+from attncli.translate.reports import OutputReport
 from models.core.errors import ConfigurationError
 from models.core.settings import merged
 from models.core.types import EMPTY, Translation
