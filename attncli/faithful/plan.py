@@ -191,7 +191,10 @@ class Plan:
         # capitals that need many more tokens: the model cannot know the words
         capitals = form.capitals and is_all_capitals(whole)
         capitals = capitals and length(whole) > CAPITALS * length(sentence_case(whole))
-        pieces = [sentence_case(each) for each in pieces] if capitals else pieces
+        if capitals:
+            pieces = [sentence_case(each) for each in pieces]
+        elif form.parts and not self.model.inputs:
+            pieces = [self.model.in_sentence_case(each, self.language) for each in pieces]
         plan = replace(self, pieces=tuple(pieces), gaps=(*gaps, gap + after), parts=parts)
         return replace(plan, key=key, capitals=capitals)._shortened()
 

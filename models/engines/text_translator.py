@@ -260,6 +260,18 @@ class TextTranslator(TrainedModel):
             return ()
         return tuple(self.lexicon.found(text, self._direction(text, language, to)))
 
+    def in_sentence_case(self, text: str, language: str = "") -> str:
+        """Return a heading With Capitals as a sentence has it, by what the lexicon knows.
+
+        A text with terms of the glossary stays as it is, because these have their own case.
+        language: of the text; without it, that of `for_direction`, or the one that the lexicon
+        recognises.
+        """
+        if self.lexicon is None or (self.glossary and self.glossary.targets(text)):
+            return text
+        direction = self._direction(text, language or self.source_language, self.to)
+        return self.lexicon.in_sentence_case(text, direction)
+
     def _ids(self, text: str, to: str) -> list[int]:
         """Return the ids of a text: language token, token of the form of address, text, END."""
         ids, language = self.tokenizer.encode(text, to), bool(to)

@@ -41,6 +41,7 @@ CACHED = 256  # blocks in memory
 LONGEST = 5  # words of a form
 CANDIDATES = 3  # of an entry
 ALWAYS = -1  # rarity of an entry that is read wherever its form stands, as a user's
+ANY = 99  # binary digits of a count that no form has
 COMMON = 8  # binary digits of a count from which a form tells its language
 AHEAD = 2  # words, by which a language is surely that of a text
 NAME, EXPECTED = "the lexicon of the model", "the file that came with it"  # of messages
@@ -229,10 +230,12 @@ class Lexicon:
         """Return the forms in a text that have candidates; of overlapping ones the longest.
 
         most: binary digits of the count from which on a form is left to the weights; None: those
-        that the file names.
+        that the file names, and no limit for a text of one word.
         """
-        most = self.most_of(direction) if most is None else most
         words = [] if {*MARKS} & {*text} else [*WORD.finditer(text)]
+        # without other words, a dictionary knows more than the weights
+        alone = len(words) == 1 and not any(map(str.isdigit, text))
+        most = most if most is not None else ANY if alone else self.most_of(direction)
         found, number = list[FoundForm](), 0
         while number < len(words):
             one, used = self._at(text, words, number, direction, most)
@@ -293,6 +296,31 @@ class Lexicon:
         fitting = (each for each in entries if each.form[0].isupper() or not is_name)
         return next((each.candidates[0] for each in fitting if each.candidates), "")
 
+    def in_sentence_case(self, text: str, direction: str) -> str:
+        """Return a heading With Capitals with small letters in the words that usually have them.
+
+        Models have learnt sentences, where a capital inside is a name's. Other texts stay as they
+        are, and so do headings whose first word may be a name. The length stays the same.
+        """
+        words = [*WORD.finditer(text)]
+        capitals = [one for one in words if one[0][0].isupper() and not one[0].isupper()]
+        is_heading = len(capitals) > 1 and not _is_sentence(text, words)
+        if not is_heading or capitals[0] != words[0]:
+            return text
+        may_be_small = [self._is_small(one[0], direction) for one in capitals]
+        names = may_be_small.index(False) if False in may_be_small else len(capitals)
+        small = {one.start() for one in capitals[1:names]}  # "New York Times" stays
+        return "".join(sign.lower() if at in small else sign for at, sign in enumerate(text))
+
+    def _is_small(self, word: str, direction: str) -> bool:
+        """Return True if a capitalised word is at least as common with a small letter."""
+        rarities = dict.fromkeys((word, word[0].lower() + word[1:]), ALWAYS)
+        for entry in self.entries(direction, word.lower()).get(word.lower(), ()):
+            if entry.form in rarities:
+                rarities[entry.form] = max(rarities[entry.form], entry.rarity)
+        capital, small = rarities.values()
+        return small > ALWAYS and small >= capital
+
     def read(self, text: str, direction: str) -> str:
         """Return what the model reads of a text."""
         return with_candidates(text, self.found(text, direction))
@@ -312,6 +340,11 @@ def _is_name(text: str, words: list[re.Match[str]], number: int) -> bool:
         return True
     if ENDS.search(between):
         return False
+    return _is_sentence(text, words)
+
+
+def _is_sentence(text: str, words: list[re.Match[str]]) -> bool:
+    """Return True for a text that is no heading With Capitals."""
     small = [one[0] for one in words if one[0][0].islower()]
     is_sentence = text.rstrip()[-1] in SENTENCE_ENDS or any(len(one) > SHORT for one in small)
     return is_sentence or len(small) * 2 >= len(words)
