@@ -42,12 +42,12 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from attncli.data.examples import Examples
-from attncli.training.fit import batches_of, fit
+from attncli.train._state import State
+from attncli.train.fit import batches_of, fit
+from attncli.train.precision import DTYPES, computes_bf16
+from attncli.training.config import TrainConfig
+from attncli.training.examples import Examples
 from attncli.training.interfaces import Stepped
-from attncli.training.precision import DTYPES, computes_bf16
-from attncli.training.settings.config import TrainConfig
-from attncli.training.state import State
 from models.core.config import ModelConfig
 from models.core.registry import source_name
 from models.core.types import Batch, VocabularySizes

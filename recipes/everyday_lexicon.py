@@ -36,8 +36,8 @@ from everyday_data import CODES, LANGUAGES, rows
 from num2words import num2words
 
 from attncli.translate.lexicon import with_rare_words
-from models.alignment.hmm import JointHmm, turned
-from models.storage.statistical import StatisticalTables
+from models.align_train.hmm import JointHmm, turned
+from models.align_train.tables import StatisticalTables
 from models.text.lexicon import (
     CANDIDATES,
     COMMON,

@@ -13,9 +13,9 @@ import lzma
 import random
 from pathlib import Path
 
+from attncli.fine_tuning.replay_set import ReplayPair, pack_replay
 from models import load
 from models.storage.digests import write_files
-from models.storage.replay import ReplayPair, pack_replay
 from models.storage.settings import REPLAY, read_settings
 
 LANGUAGES = ("en", "de", "fr", "es")  # columns of phrases.tsv.xz

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attncli.training.settings.config import RunConfig
-from attncli.training.settings.toml import read_toml, to_toml
+from attncli.training.config import RunConfig
+from attncli.training.toml import read_toml, to_toml
 from models.core.config import ModelConfig
 from models.core.files import write_text
 from models.core.settings import from_dict, to_dict

@@ -29,11 +29,11 @@ import torch
 from PIL import Image
 
 from attncli.data.grammar import Pair, generate
-from attncli.jobs.train import train as train_model
 from attncli.render.plots import curves
 from attncli.shell import app
-from attncli.training import saving
-from attncli.training.command_line import settings
+from attncli.train import saving
+from attncli.train.command_line import settings
+from attncli.train.job import train as train_model
 from models import load
 from models.core.annexes import ANNEXES, entries
 from models.core.types import Batch
@@ -53,7 +53,7 @@ from tests.attncli.training.small_captions import Files, write_images
 SEED_VARIABLE = "ATTN_TEST_SEED"
 SEED = int(os.environ.get(SEED_VARIABLE, "1"))
 OWN = Path(__file__).with_name("annex_tests.txt")
-DRAWN = "attncli.commands.compare.draw_comparison"
+DRAWN = "attncli.compare.command.draw_comparison"
 PAIRS = 240
 PIECES = 1000
 EPOCHS = 16
@@ -122,7 +122,7 @@ def drawn(undrawn: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw the curves of a run, and comparisons."""
     monkeypatch.setattr(saving, "curves", curves)
     if "models compare" in entries("command"):
-        monkeypatch.setattr(DRAWN, resolve_name("attncli.render.comparison:draw_comparison"))
+        monkeypatch.setattr(DRAWN, resolve_name("attncli.compare._drawing:draw_comparison"))
 
 
 @pytest.fixture(autouse=True)
@@ -145,7 +145,7 @@ def no_gradients() -> Iterator[None]:
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `attn bulk` process its shards itself, without Ray."""
     process = resolve_name("tests.attncli.bulk.in_process:process")
-    monkeypatch.setattr("attncli.jobs._bulk_work.process", process)
+    monkeypatch.setattr("attncli.bulk._work.process", process)
 
 
 @pytest.fixture

@@ -29,11 +29,11 @@ TABLE_OF_ROWS = "models.core.annexes"
 
 
 PART = (
-    "models/base",
+    "models/core",
     "models/alignment",
     "models/test_forward.py",
     "attncli/faithful",
-    "attncli/tasks/classify",
+    "attncli/classify",
 )
 IMPORT_ALL = """
 import importlib, pkgutil, attncli, models

@@ -62,12 +62,13 @@ def with_external_alignments(
     if models:
         [aligned] = AlignRunner.open(models, options, named=True).run([pairs])
     else:
-        aligned = [empty(pair)._replace(panels=()) for pair in pairs]
-    panels = zip(*(found for found, _ in external), strict=True)
-    yield [
-        pair._replace(panels=(*pair.panels, *others))
-        for pair, others in zip(aligned, panels, strict=True)
-    ]
+        aligned = [*map(empty, pairs)]
+    shown = list[AlignedPair]()
+    for pair, *others in zip(aligned, *(found for found, _ in external), strict=True):
+        units = {"source": pair.source, "target": pair.target}
+        panels = (*(pair.panels if models else ()), *(one._replace(**units) for one in others))
+        shown.append(replace(pair, panels=panels))
+    yield shown
 
 
 @contextmanager

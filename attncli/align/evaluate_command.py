@@ -12,7 +12,7 @@ import typer
 from attncli.align.pairs import AlignOptions
 from attncli.data.alignments import UNKNOWN, Lengths, LinkFile, read_links
 from attncli.data.corpus import PairLine, read_pairs
-from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
+from attncli.options.evaluation import Evaluation, ModelOutputs, command
 from attncli.options.shared import From, GoldIndex, To
 from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System

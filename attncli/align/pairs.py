@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncli.data.corpus import PairLine, pair_of
 from attncli.faithful.result import Line
-from attncli.jobs import loading
-from attncli.jobs.loading import model_names
+from attncli.options import loading
+from attncli.options.loading import model_names
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
-from attncli.render.alignment import linked, pair_record
+from attncli.render.alignment import linked, page, pair_record
 from attncli.render.alignment_writers import FORMATS, heat_maps, written
-from attncli.task.panels import AlignedPair, Panel
+from attncli.task.panels import AlignedPair
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import current_screen
 from models.core.config import MAX_BATCH_TOKENS
@@ -25,12 +24,12 @@ from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import merged, option
 from models.core.use_config import AlignConfig
 from models.storage.installed import chosen_model
+from models.text.alignment import Alignment
 
 if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Self
 
-    from models.alignment import Alignment
     from models.core.types import Translation
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
@@ -104,19 +103,18 @@ class AlignOptions(Options):
         return self.with_scores or FORMATS[self.format].scores
 
 
-class AlignRunner(Runner[Line | PairLine, AlignedPair]):
+class AlignRunner(Runner[Line | PairLine, AlignedPair, Sequence[Aligner], AlignOptions]):
     """Models that align pairs. `run` is the only way to alignments of given pairs."""
 
     task, shipped = "align", "translate"
     doing, unit, into, options_of = "aligning", "pair", "links", AlignOptions
     fields, formats = 2, tuple(name for name, one in FORMATS.items() if not one.document)
     load = staticmethod(partial(loading.load, shipped))
-    model: Sequence[Aligner]
 
     @classmethod
     def of(cls, model: TextTranslator, options: AlignOptions) -> AlignRunner:
         """Return the runner of a translator."""
-        [translator] = loading.configured("translate", model, options).in_torch()
+        [translator] = loading.configured(model, options).in_torch()
         heads, scored = options.heads, options.scored
         aligner = aligner_of(translator, options.of("align"), heads=heads, scored=scored)
         return cls([aligner], options)
@@ -164,7 +162,9 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
                 found = [
                     with_self_heads(pairs, *each) for each in zip(found, self.model, strict=True)
                 ]
-            yield [side_by_side(of_models) for of_models in zip(*found, strict=True)]
+            yield [
+                replace(side_by_side(of_models), by=self) for of_models in zip(*found, strict=True)
+            ]
 
     def rows(self, results: Sequence[AlignedPair]) -> bytes:
         """Return the rows of some pairs."""
@@ -178,6 +178,10 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair]):
     def heat_map(self, result: AlignedPair) -> str:
         """Return the weights of a pair."""
         return heat_maps(result, current_screen())
+
+    def page(self, result: AlignedPair) -> tuple[bytes, int]:
+        """Return the heat map that can be pointed at."""
+        return page(result)
 
     def text(self, result: AlignedPair) -> str | None:
         """Return the links."""
@@ -230,7 +234,7 @@ def side_by_side(pairs: Sequence[AlignedPair]) -> AlignedPair:
         )
     panels = tuple(panel for pair in pairs for panel in pair.panels)
     notes = dict.fromkeys(pair.note for pair in pairs if pair.note)
-    return first._replace(panels=panels, note="; ".join(notes))
+    return replace(first, panels=panels, note="; ".join(notes))
 
 
 def every_head(
@@ -260,37 +264,19 @@ def with_self_heads(
     for pair, sides in zip(aligned, found, strict=True):
         source, target = (None if each is None else each.numpy() for each in sides)
         first = pair.panels[0]._replace(source_heads=source, target_heads=target)
-        drawn.append(pair._replace(panels=(first, *pair.panels[1:])))
+        drawn.append(replace(pair, panels=(first, *pair.panels[1:])))
     return drawn
 
 
 def drawn(
-    pair: PairLine,
-    alignment: Alignment,
-    aligner: Aligner | None = None,
-    heads: np.ndarray | None = None,
+    pair: PairLine, alignment: Alignment, aligner: Aligner, heads: np.ndarray | None
 ) -> AlignedPair:
-    """Return the alignment of a pair in the form that writers and heat maps use."""
-    name, shown = (aligner.name, aligner.shown) if aligner else ("", "")
-    weights = None if alignment.note else alignment.weights.numpy()
-    panel = Panel(name, alignment.links, weights, heads, shown)
-    return AlignedPair(
-        number=pair.number,
-        source=alignment.source,
-        target=alignment.target,
-        panels=(panel,),
-        score=None if alignment.note or math.isnan(alignment.score) else alignment.score,
-        note=alignment.note,
-        ending=pair.ending,
-        inputs=alignment.inputs,
-        cells=None if alignment.cells is None else alignment.cells.numpy(),
-        entries=alignment.entries,
-    )
+    """Return the alignment of a pair by a model, as writers and heat maps use it."""
+    whole = alignment._replace(name=aligner.name, shown=aligner.shown, heads=heads)
+    return AlignedPair(pair.number, (whole,), alignment.note, pair.ending, pair.target)
 
 
 def empty(pair: PairLine) -> AlignedPair:
     """Return the result for a pair that has nothing to align."""
-    source, target = tuple(pair.source.split()), tuple(pair.target.split())
-    return AlignedPair(
-        pair.number, source, target, (Panel("", frozenset()),), note=pair.fault, ending=pair.ending
-    )
+    units = Alignment(tuple(pair.source.split()), tuple(pair.target.split()))
+    return AlignedPair(pair.number, (units,), pair.fault, pair.ending, pair.target)

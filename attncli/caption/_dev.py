@@ -18,9 +18,9 @@ from attncli.render.image_maps import attention_maps
 from attncli.scoring.captions import caption_scores
 from attncli.scoring.sequences import exact_match
 from attncli.task.panels import ShownExample, spread
+from attncli.training.config import TrainConfig
 from attncli.training.dev import Decode, DevSet, metric_scores
 from attncli.training.interfaces import Report, Scores
-from attncli.training.settings.config import TrainConfig
 from models.core.config import ImageConfig
 from models.core.errors import ModelError
 from models.core.types import Batch

@@ -77,10 +77,10 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
     if place is None:
         yield lambda outcomes: None
         return
-    from attncli.render.image_attention import writer_of
+    from attncli.render.image_attention import WRITERS, writer_of
 
     files = PictureFiles(place)
-    write_maps = writer_of(files.pattern)
+    write_maps = writer_of(files.pattern, WRITERS)
     if not alone and NAME not in str(files.pattern) and files.pattern.suffix.lower() == ".html":
         head, foot = frame("html")
         with open_output(files.pattern) as write:

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from attncli.scoring.caption_metrics import Reward
+from attncli.training.config import TrainConfig
 from attncli.training.interfaces import RewardLossOutput
-from attncli.training.settings.config import TrainConfig
 from models.core.types import Batch, Memory, select
 from models.core.use_config import SearchConfig
 from models.networks.encoder_decoder import EncoderDecoder

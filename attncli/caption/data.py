@@ -27,24 +27,24 @@ from attncli.caption.source import ImageTraining
 from attncli.data.alignments import WordLinks, cell_links, read_word_links
 from attncli.data.captions import Captioned, read_captions, styled
 from attncli.data.corpus import held_out
-from attncli.data.examples import Table
 from attncli.data.named_files import content_hash
-from attncli.data.tokens import Dropped, read_links, read_side, write_links
 from attncli.terminal.messages import abridged, counted
+from attncli.training.config import TrainConfig
 from attncli.training.configuration import start_advice
 from attncli.training.dev import Data
+from attncli.training.examples import Table
 from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
     PairTable,
+    Preparation,
     learn_side,
     prepare_folder,
     read_made,
     reading,
     write_made,
     write_tables,
-    write_vocabulary,
 )
-from attncli.training.settings.config import TrainConfig
+from attncli.training.tokens import Dropped, read_links, read_side, write_links
 from models.core.errors import ModelError, NotFoundError
 from models.text.tokenizer import Tokenizer
 
@@ -185,10 +185,6 @@ def write_captions(
     data = source.data
     texts = [styled(text, data.caption_style) for image in train for text in image.captions]
 
-    def learn(part: Path, *sampled: list[str]) -> Tokenizer:
-        learned = partial(learn_side, texts, source.tokenizer)
-        return write_vocabulary(part, source, learned, progress)
-
     def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
         numbers = np.repeat(np.arange(len(train)), [len(image.captions) for image in train])
         np.save(part / "pictures.npy", numbers[kept], allow_pickle=False)
@@ -201,8 +197,9 @@ def write_captions(
     table = PairTable(
         data.captions, lambda: [("", text) for text in texts], data.max_length, sides=("target",)
     )
-    seed = source.train.seed
-    [dropped] = write_tables([table], folder, seed, progress, learn=learn, finish=finish)
+    learn = partial(learn_side, texts, source.tokenizer)
+    how = Preparation(lambda *sampled: learn, finish=finish)
+    [dropped] = write_tables(source, [table], folder, progress, how)
     return dropped
 
 

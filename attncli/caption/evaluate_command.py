@@ -15,7 +15,7 @@ from attncli.data.captions import parts_of, read_captions
 from attncli.data.lines import open_text
 from attncli.data.named_files import last_part
 from attncli.data.streams import check_files
-from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command, files_of
+from attncli.options.evaluation import Evaluation, ModelOutputs, command, files_of
 from attncli.render.rows import columns
 from attncli.scoring.captions import caption_scores
 from attncli.scoring.score import MetricScore, System

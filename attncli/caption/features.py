@@ -18,8 +18,8 @@ from torch import Tensor
 from attncli.data.captions import Images
 from attncli.data.image_features import FeatureCache, RowKind, cache_folder
 from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_images
+from attncli.training.config import TrainConfig
 from attncli.training.interfaces import Progress
-from attncli.training.settings.config import TrainConfig
 from attncli.training.start import start_of
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ModelError, NotFoundError

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.named_files import STDIN, NamedFile
 from attncli.faithful.look import box_of, look_of
-from models.core.errors import ModelError
+from models.core.errors import InputError, ModelError
 from models.core.limits import IMAGE_PIXELS
 from models.search.prefix import PLAIN, Look, Steering
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PIL.Image import Image
+    from PIL import Image
     from typing_extensions import Self
 
     from models.engines.captioner import Captioner, ImageInput
@@ -31,7 +31,7 @@ class OpenedImage(NamedTuple):
     """An image reduced to the sizes needed, so that few are in memory at their full size."""
 
     shown: ImageInput  # the square that the model receives
-    larger: Image | None  # the same square, large enough to draw attention maps over it
+    larger: Image.Image | None  # the same square, large enough to draw attention maps over it
     steering: Steering  # of its captions
 
 
@@ -55,35 +55,47 @@ class ImageOpener:
 
     def opened(
         self, files: Sequence[NamedFile], size: int
-    ) -> Iterator[tuple[Sequence[NamedFile], list[OpenedImage | str]]]:
+    ) -> Iterator[tuple[Sequence[NamedFile], list[OpenedImage | ModelError]]]:
         """Yield batches of files, and their images or the errors of those that cannot be read."""
         parts = [files[start : start + size] for start in range(0, len(files), size)]
-        waiting: list[list[Future[OpenedImage | str]]] = []
+        waiting: list[list[Future[OpenedImage | ModelError]]] = []
         for number, part in enumerate(parts):
             for ahead in parts[number + len(waiting) : number + BATCHES]:
                 waiting.append([self._pool.submit(self._open, file) for file in ahead])
             yield part, [future.result() for future in waiting.pop(0)]
 
-    def _open(self, file: NamedFile) -> OpenedImage | str:
-        """Open an image; return an error message instead if it cannot be read."""
-        from models.signals.images import in_shape, open_image
+    def _open(self, file: NamedFile) -> OpenedImage | ModelError:
+        """Open an image; return an error instead if it cannot be read."""
+        from models.signals.images import open_image
 
         if file.fault:
-            return file.fault
-        captioner, config = self._captioner, self._captioner.config.image
+            return InputError(file.fault)
         try:
+            if file.image is not None:
+                return self._reduced(file.image)
             with ExitStack() as held:
                 image = open_image(
                     file.content(),
                     name="standard input" if file.name == STDIN else file.name,
-                    least=config.size,
+                    least=self._captioner.config.image.size,
                     before=lambda pixels: held.enter_context(self._memory.held(pixels)),
                 )
-                drawn = in_shape(image, config, SIDE) if self._attention else None
-                steering = steering_of(captioner, file.content(), self._prefix, self._look)
-                return OpenedImage(captioner.reduced(image), drawn, steering)
+                return self._reduced(image, file.content())
         except ModelError as error:
-            return str(error)
+            return error
+
+    def _reduced(self, image: ImageInput, content: Path | bytes | None = None) -> OpenedImage:
+        """Return an image as the model reads it; features stay. content: of its file."""
+        from PIL import Image
+
+        from models.signals.images import in_shape
+
+        captioner, steered = self._captioner, (self._prefix, self._look)
+        if not isinstance(image, Image.Image):
+            return OpenedImage(image, None, steering_of(captioner, (1, 1), *steered))
+        drawn = in_shape(image, captioner.config.image, SIDE) if self._attention else None
+        steering = steering_of(captioner, content or image.size, *steered)
+        return OpenedImage(captioner.reduced(image), drawn, steering)
 
 
 def steering_of(

@@ -4,42 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import tee
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from attncli.caption.images import ImageOpener, OpenedImage
 from attncli.data.named_files import IMAGES, NamedFile
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.settings import Options
 from attncli.options.shared import ImageBatches
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
-from attncli.task.runner import JsonObject
+from attncli.task.runner import JsonObject, RankedOutputs, ShownResult
 from attncli.terminal.messages import current_screen, one_cell, printable
+from models.core.errors import InputError, ModelError
 from models.core.settings import option
 from models.storage.installed import chosen_model
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from attncli.render.image_maps import AttentionMaps
     from models.core.types import Hypothesis
-    from models.engines.captioner import Caption, Captioner
+    from models.engines.captioner import Caption, Captioner, ImageAttention
 
+BELOW = 205  # pixels of what is below an image in a notebook
 RAISED = "(search.max_caption raises the limit)"
 OF_TEXTS = "search.max_ratio search.max_extra search.split_above"
 
 
-class CaptionedImage(NamedTuple):
-    """An image with its captions."""
+@dataclass(frozen=True)
+class CaptionedImage(RankedOutputs, ShownResult):
+    """An image with its captions, best first, and the map of each word of the best."""
 
     file: NamedFile
-    hypotheses: tuple[Hypothesis, ...]  # best first; none: `note` has the reason
-    attention: AttentionMaps | None = None  # attention maps, if requested
-    note: str = ""
+    hypotheses: tuple[Hypothesis, ...]  # best first; none: `fault` has the reason
+    attention: AttentionMaps | None = None  # over the image, if requested
+    alignment: ImageAttention | None = None  # words and maps (W, rows, columns), if requested
+    fault: ModelError | None = None
+
+    @property
+    def text(self) -> str:
+        """The best caption; empty if there is none."""
+        return self.hypotheses[0].text if self.hypotheses else ""
 
     @property
     def caption(self) -> str:
-        """The best caption; empty if there is none."""
-        return one_cell(self.hypotheses[0].text) if self.hypotheses else ""
+        """The best caption as one cell of a table."""
+        return one_cell(self.text)
+
+    @property
+    def note(self) -> str:
+        """Why there is no caption; empty if there is one."""
+        return str(self.fault or "")
+
+    @property
+    def image(self) -> Image | None:
+        """The part of the image that the model read, in its own shape, if maps were requested."""
+        return self.attention.image if self.attention else None
+
+    @property
+    def weighed(self) -> CaptionedImage:
+        """This result; raise InputError if it has no maps to show."""
+        if not self.attention:
+            raise InputError("a caption without maps", "an image, and caption(attention=True)")
+        return self
 
 
 @dataclass(frozen=True)
@@ -60,7 +88,7 @@ class CaptionOptions(Options):
     compute: ImageBatches = option(ImageBatches, "computation")
 
 
-class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
+class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOptions]):
     """A captioner of images. `run` is the only way to captions, for commands, jobs and service."""
 
     task = shipped = "caption"
@@ -71,7 +99,7 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
     @classmethod
     def of(cls, model: Captioner, options: CaptionOptions) -> CaptionRunner:
         """Return the runner of a captioner."""
-        return cls(loading.configured(cls.task, model, options), options)
+        return cls(loading.configured(model, options), options)
 
     def run(
         self, chunks: Iterable[Sequence[NamedFile]], *, weights: bool = False
@@ -81,24 +109,44 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
         While a batch is computed, the next one of its group is decoded: two batches are in memory,
         in the size that the model reads. weights: True adds attention maps.
         """
-        size, name = self.options.compute.batch_images, ""
-        if self.folders is not None:
-            name = chosen_model(next(iter(self.folders), None), self.task).name
-        draw_hard = not self.options.attention.read_decode  # by argmax, if the mean is read
-        steered = {"prefix": self.options.prefix, "look": self.options.look}
-        with ImageOpener(self.model, attention=weights, **steered) as opener:
+        size = self.options.compute.batch_images
+        prefix, look = self.options.prefix, self.options.look
+        with ImageOpener(self.model, attention=weights, prefix=prefix, look=look) as opener:
             batches, again, more = tee(
                 (opened for group in chunks for opened in opener.opened(group, size)), 3
             )
             shown = (
-                [each.shown for each in some if not isinstance(each, str)] for _, some in again
+                [each.shown for each in some if isinstance(each, OpenedImage)] for _, some in again
             )
             steering = (
-                each.steering for _, some in more for each in some if not isinstance(each, str)
+                each.steering for _, some in more for each in some if isinstance(each, OpenedImage)
             )
             captions = self.model.batches(shown, attention=weights, steering=steering)
             for (files, images), found in zip(batches, captions, strict=True):
-                yield _captioned(files, images, found, draw_hard, name)
+                captioned = iter(found)
+                yield [
+                    self._result(file, image, next(captioned))
+                    if isinstance(image, OpenedImage)
+                    else CaptionedImage(file, (), fault=image)
+                    for file, image in zip(files, images, strict=True)
+                ]
+
+    @cached_property
+    def _name(self) -> str:
+        """The name of the model, for pictures; empty for one in memory."""
+        if self.folders is None:
+            return ""
+        return chosen_model(next(iter(self.folders), None), self.task).name
+
+    def _result(self, file: NamedFile, image: OpenedImage, found: Caption) -> CaptionedImage:
+        maps = None
+        if image.larger and found.attention:
+            from attncli.render.image_maps import attention_maps
+
+            hard = not self.options.attention.read_decode  # by argmax, if the mean is read
+            maps = attention_maps(file.name, image.larger, found.attention, hard=hard)
+            maps = maps._replace(model=self._name)
+        return CaptionedImage(file, found.hypotheses, maps, found.attention, by=self)
 
     def cells(self, result: CaptionedImage) -> InputCells:
         """Return an image and its captions."""
@@ -145,6 +193,14 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
 
         return maps_as_text(result.attention, current_screen()) if result.attention else ""
 
+    def page(self, result: CaptionedImage) -> tuple[bytes, int] | None:
+        """Return the image whose caption shows the map of the word pointed at."""
+        from attncli.render.image_attention import SIDE, html_page
+        from attncli.render.image_maps import fitting
+
+        maps = result.attention
+        return (html_page(maps), fitting(maps.image, SIDE)[1] + BELOW) if maps else None
+
     def text(self, result: CaptionedImage) -> str | None:
         """Return the best caption."""
         return result.caption if result.hypotheses else None
@@ -154,32 +210,6 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage]):
         yield result.note
         if result.hypotheses and result.hypotheses[0].truncated:
             yield f"{result.file.name}: the caption was cut at its length limit {RAISED}"
-
-
-def _captioned(
-    files: Sequence[NamedFile],
-    opened: Sequence[OpenedImage | str],
-    found: Sequence[Caption],
-    draw_hard: bool,
-    model: str,
-) -> list[CaptionedImage]:
-    """Return the results of a batch of files.
-
-    found: captions of those that can be read. model: its name, for pictures.
-    """
-    captions, outcomes = iter(found), []
-    for file, image in zip(files, opened, strict=True):
-        if isinstance(image, str):
-            outcomes.append(CaptionedImage(file, (), note=image))
-            continue
-        caption, maps = next(captions), None
-        if image.larger and caption.attention:
-            from attncli.render.image_maps import attention_maps
-
-            maps = attention_maps(file.name, image.larger, caption.attention, hard=draw_hard)
-            maps = maps._replace(model=model)
-        outcomes.append(CaptionedImage(file, caption.hypotheses, maps))
-    return outcomes
 
 
 def name_of(file: NamedFile) -> str:

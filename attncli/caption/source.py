@@ -12,11 +12,12 @@ from attncli.data import scenes
 from attncli.data.captions import Captioned, parts_of, read_captions
 from attncli.data.embedded import as_table, as_tar
 from attncli.data.named_files import find_images, open_images
-from attncli.training.configuration import names_shipped_network, weights_hash
-from attncli.training.settings.config import DataConfig
+from attncli.training.config import DataConfig
+from attncli.training.configuration import names_shipped_network
 from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError
 from models.core.settings import option
+from models.storage.digests import weights_hash
 
 if TYPE_CHECKING:
     from models.core.config import ModelConfig

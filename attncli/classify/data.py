@@ -16,16 +16,16 @@ from attncli.data.corpus import SEED
 from attncli.render.training_samples import heat_map
 from attncli.scoring.sequences import score_labels
 from attncli.task.panels import ShownExample, spread
+from attncli.training.config import TrainConfig
 from attncli.training.dev import Data, Decode, DevSet
 from attncli.training.interfaces import Progress, Scores
-from attncli.training.prepared import PairTable, learn_side, load_table, write_vocabulary
-from attncli.training.settings.config import TrainConfig
+from attncli.training.prepared import PairTable, Preparation, learn_side, load_tables
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
 from models.engines.classifier import Classifier
 from models.networks.bundle import Bundle
 from models.text.normalise import nfc, normalise
-from models.text.tokenizer import LabelTokenizer, Tokenizer, check_labels, read_tokenizer
+from models.text.tokenizer import LabelTokenizer, check_labels, read_tokenizer
 
 MAX_DEV_TEXTS = 2000  # distinct texts that are set aside for evaluation, at most
 
@@ -47,15 +47,12 @@ def load(source: LabelTraining, folder: Path, progress: Progress) -> Data:
     if not train:
         raise ModelError(f"1 different text in {data.labels}", "2 or more")
 
-    def vocabulary(part: Path, texts: list[str], _: list[str]) -> Tokenizer:
-        learned = partial(learn, texts, labels, source.tokenizer)
-        return write_vocabulary(part, source, learned, progress)
-
+    how = Preparation(lambda part, texts, _: partial(learn, texts, labels, source.tokenizer))
     read = partial(map, lambda row: row[::-1], train)
     table = PairTable(data.labels, read, source.longest)
-    pairs, dropped = load_table(source, table, place, progress, learn=vocabulary)
+    [pairs], dropped, tokenizer = load_tables(source, [table], place, progress, how)
     found, notes = DevLabels.of(dev) if dev else None, unlearned_labels(train, dev)
-    return Data(read_tokenizer(place), pairs, dropped, found, notes=notes)
+    return Data(tokenizer, pairs, dropped, found, notes=notes)
 
 
 def test_set(source: LabelTraining, files: Sequence[Path], progress: Progress) -> DevLabels:

@@ -12,7 +12,7 @@ import typer
 from attncli.classify._table import read_labelled
 from attncli.classify.runner import ClassifyOptions
 from attncli.faithful.result import Line
-from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
+from attncli.options.evaluation import Evaluation, ModelOutputs, command
 from attncli.render.plots import confusion_matrices
 from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System
@@ -68,7 +68,7 @@ class LabelEvaluation(Evaluation):
         system, runner, results = outputs
         ranks = []
         for result, wanted in zip(results, self.gold, strict=True):
-            found = [nfc(each.label) for each in result.result.labels] if result.result else []
+            found = [nfc(each.label) for each in result.labels]
             ranks.append(1 + found.index(wanted) if wanted in found else 0)
         if unknown := sorted({*self.gold} - {*map(nfc, runner.model.labels)}):
             missing = f"{', '.join(unknown[:5])}: labels of the test set"

@@ -98,7 +98,7 @@ class LineLanguages:
         every = ClassifyOptions(nbest=len(self.classifier.labels))
         runner = ClassifyRunner(self.classifier, every)
         [outcomes] = runner.run([lines])
-        found = {one.line.number: dict(one.result.labels) for one in outcomes if one.result}
+        found = {one.line.number: dict(one.labels) for one in outcomes}
         found = {n: shares for n, shares in found.items() if shares and UNKNOWN not in shares}
         ranked = judged([texts[n].text for n in found], [*found.values()])
         best = {n: next(iter(shares)) for n, shares in zip(found, ranked, strict=True)}

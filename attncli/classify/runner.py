@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from attncli.data.lines import ClassifiedLine
 from attncli.faithful.divide import split
 from attncli.faithful.result import Line, text_line
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.render.rows import InputCells, OutputCells, RowRunner
-from attncli.render.weighted_text import weighted_text, words_in_colour
-from attncli.task.panels import WeightedText
-from attncli.task.runner import JsonObject
+from attncli.render.weighted_text import html, words_in_colour
+from attncli.task.panels import WeightedText, WeightRow
+from attncli.task.runner import JsonObject, ShownResult
 from attncli.terminal.messages import current_screen
 from models.core.settings import option
 from models.core.types import Classification, LabelProbability, WordWeight
@@ -44,6 +43,49 @@ class Pieces(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ClassifiedLine(ShownResult):
+    """A line with its labels, most probable first, and the weights of its words."""
+
+    line: Line  # one with a fault has no labels, and `note` has the reason
+    labels: tuple[LabelProbability, ...] = ()  # none for an empty line
+    words: tuple[WordWeight, ...] = ()  # if the attention was requested
+    heads: tuple[tuple[float, ...], ...] = ()  # weights of the words by head, if there are several
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The text of the line."""
+        return self.line.text
+
+    @property
+    def label(self) -> str:
+        """The most probable label; "" for an empty line."""
+        return self.labels[0].label if self.labels else ""
+
+    @property
+    def score(self) -> float:
+        """Probability of the best label; 0 for an empty line."""
+        return self.labels[0].probability if self.labels else 0.0
+
+    @property
+    def alignment(self) -> tuple[WordWeight, ...]:
+        """The words with their weights."""
+        return self.words
+
+    @property
+    def drawn(self) -> WeightedText:
+        """The line as it is drawn."""
+        number = self.line.number
+        if not self.labels:
+            return WeightedText(number, (), (), note=self.note)
+        rows = [WeightRow(f"head {n}", weights) for n, weights in enumerate(self.heads, 1)]
+        mean = WeightRow("", tuple(weight for _, weight in self.words))
+        words = tuple(word for word, _ in self.words)
+        label = f"{self.label} ({100 * self.score:.0f} %)"
+        return WeightedText(number, words, tuple(rows) or (mean,), label)
+
+
+@dataclass(frozen=True)
 class ClassifyOptions(Options):
     """Options of a classification."""
 
@@ -55,7 +97,7 @@ class ClassifyOptions(Options):
     nbest: Nbest = 1
 
 
-class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
+class ClassifyRunner(RowRunner[Line, ClassifiedLine, "Classifier", ClassifyOptions]):
     """A classifier of lines. `run` is the only way to labels, for commands, jobs and service."""
 
     task = shipped = "classify"
@@ -65,7 +107,7 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
     @classmethod
     def of(cls, model: Classifier, options: ClassifyOptions) -> ClassifyRunner:
         """Return the runner of a classifier."""
-        return cls(loading.configured(cls.task, model, options), options)
+        return cls(loading.configured(model, options), options)
 
     def run(
         self, chunks: Iterable[Sequence[Line]], *, weights: bool = False
@@ -87,7 +129,7 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
             )
             found = [[next(results) for _ in plan.parts] for plan in plans]
             yield [
-                _outcome(plan, parts, classifier, nbest)
+                replace(_outcome(plan, parts, classifier, nbest), by=self)
                 for plan, parts in zip(plans, found, strict=True)
             ]
 
@@ -98,35 +140,37 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine]):
 
     def cells(self, result: ClassifiedLine) -> InputCells:
         """Return a text, and each label with its probability."""
-        outputs = [OutputCells(label, f"{value:.{DIGITS}f}") for label, value in _labels(result)]
+        outputs = [OutputCells(label, f"{value:.{DIGITS}f}") for label, value in result.labels]
         return InputCells(result.line.text, outputs or [OutputCells()], result.line.number)
 
     def record(self, result: ClassifiedLine) -> JsonObject:
         """Return text, labels with probabilities, and words with weights or an error."""
-        labels = [
-            {"label": name, "probability": round(value, 6)} for name, value in _labels(result)
-        ]
+        labels = [{"label": name, "probability": round(value, 6)} for name, value in result.labels]
         record: JsonObject = {"text": result.line.text, "labels": labels}
-        if result.result is None:
+        if result.line.fault:
             return {**record, "error": result.note}
-        if result.result.words:
-            record["words"] = [word for word, _ in result.result.words]
-            record["weights"] = [round(weight, DIGITS) for _, weight in result.result.words]
-        if heads := result.result.heads:
-            record["heads"] = [[round(weight, DIGITS) for weight in row] for row in heads]
+        if result.words:
+            record["words"] = [word for word, _ in result.words]
+            record["weights"] = [round(weight, DIGITS) for _, weight in result.words]
+        if result.heads:
+            record["heads"] = [[round(weight, DIGITS) for weight in row] for row in result.heads]
         return record
 
     def heat_map(self, result: ClassifiedLine) -> str:
         """Return the words on the colours of their weights."""
-        return words_in_colour(weighted_text(result), current_screen())
+        return words_in_colour(result.drawn, current_screen())
+
+    def page(self, result: ClassifiedLine) -> tuple[bytes, int]:
+        """Return the coloured words."""
+        return html([result.drawn]), 115 + 22 * (len(result.text) // 80)
 
     def drawn(self, result: ClassifiedLine) -> Sequence[WeightedText]:
         """Return the words with their weights."""
-        return [weighted_text(result)]
+        return [result.drawn]
 
     def text(self, result: ClassifiedLine) -> str | None:
         """Return the best label; "" for an empty line."""
-        return None if result.result is None else result.result.label
+        return None if result.line.fault else result.label
 
 
 def plan_line(line: Line, classifier: Classifier) -> Pieces:
@@ -150,15 +194,12 @@ def plan_line(line: Line, classifier: Classifier) -> Pieces:
 def _outcome(
     plan: Pieces, parts: list[Classification], classifier: Classifier, nbest: int
 ) -> ClassifiedLine:
-    if plan.line.fault:
-        return ClassifiedLine(plan.line, None, plan.note)
-    if len(parts) < 2:
+    if not parts:
         labels = (LabelProbability(UNKNOWN, 1.0),) if plan.unknown else ()
-        result = parts[0] if parts else Classification(plan.line.text, labels)
-        return ClassifiedLine(plan.line, result._replace(labels=result.labels[:nbest]), plan.note)
+        return ClassifiedLine(plan.line, labels, note=plan.note)
     lengths = [classifier.source_length(part.text) for part in parts]
-    joined = _joined(plan.line.text, parts, lengths)
-    return ClassifiedLine(plan.line, joined._replace(labels=joined.labels[:nbest]), plan.note)
+    found = _joined(plan.line.text, parts, lengths) if len(parts) > 1 else parts[0]
+    return ClassifiedLine(plan.line, found.labels[:nbest], found.words, found.heads, plan.note)
 
 
 def _joined(text: str, parts: Sequence[Classification], lengths: Sequence[int]) -> Classification:
@@ -176,7 +217,3 @@ def _joined(text: str, parts: Sequence[Classification], lengths: Sequence[int]) 
     best = sorted(totals.items(), key=lambda item: -item[1])
     labels = tuple(LabelProbability(*item) for item in best)
     return Classification(text, labels, tuple(words), tuple(map(tuple, heads)))
-
-
-def _labels(outcome: ClassifiedLine) -> tuple[LabelProbability, ...]:
-    return outcome.result.labels if outcome.result else ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from attncli.classify._table import LabelledText, read_labelled
 from attncli.data.embedded import as_table
 from attncli.data.grammar import split_tenses
-from attncli.training.settings.config import DataConfig
+from attncli.training.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError
 from models.core.registry import TABLES

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.data.corpus import BARS
 from attncli.data.lines import open_text
-from attncli.task.panels import Panel
 from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.limits import DIGITS, SENTENCES
 from models.core.types import Batch, Link
+from models.text.alignment import Alignment
 from models.text.tokenizer import END, Tokenizer
 from models.text.units import units
 
@@ -187,8 +187,10 @@ def _fault(written: RawLink, lengths: Lengths, base: int) -> str:
 
 def read_external_alignments(
     path: Path, lengths: Sequence[tuple[int, int]]
-) -> tuple[list[Panel], str]:
-    """Return the alignments of a file, and how it was read. lengths: words of each pair.
+) -> tuple[list[Alignment], str]:
+    """Return the alignments of a file, without units, and how it was read.
+
+    lengths: words of each pair.
 
     A file of links, or of Marian's `--alignment`: `output ||| 0-0 1-2`, or with `soft` a row for
     each output token, commas between the weights of its source tokens: `output ||| 0.9,0.1
@@ -200,7 +202,9 @@ def read_external_alignments(
         texts = list(lines)
     if BARS not in next(filter(str.strip, texts), ""):
         links = read_links(path, lengths, hint="")
-        return [Panel(path.name, row.possible) for row in links.rows], links.note
+        return [
+            Alignment((), (), None, row.possible, name=path.name) for row in links.rows
+        ], links.note
     if len(texts) != len(lengths):
         raise ModelError(
             f"{path} has alignments of {counted(len(texts), 'pair')}",
@@ -213,17 +217,18 @@ def read_external_alignments(
     return panels, ""
 
 
-def _panel(name: str, where: str, text: str, source: int, target: int) -> Panel:
+def _panel(name: str, where: str, text: str, source: int, target: int) -> Alignment:
     """Return the alignment of one line, for a pair with these numbers of words."""
     if "," in text or SOFT.fullmatch(text):
         weights = _matrix(where, text, source, target)
         strongest = enumerate(weights.argmax(1).tolist() if weights.size else ())
-        return Panel(name, frozenset((i, j) for j, i in strongest if weights[j, i] > 0), weights)
+        linked = frozenset((i, j) for j, i in strongest if weights[j, i] > 0)
+        return Alignment((), (), weights, linked, name=name)
     links = frozenset(link for _, link, _ in parse_pharaoh(text, where))
     for i, j in links:
         if i >= source or j >= target:
             raise ModelError(f"{where}: {i}-{j} in a pair of {source} and {target} words", TEXTS)
-    return Panel(name, links)
+    return Alignment((), (), None, links, name=name)
 
 
 def _matrix(where: str, text: str, source: int, target: int) -> np.ndarray:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import BinaryIO, TypeVar
 
 from attncli.data.streams import (
     WESTERN,
@@ -32,7 +32,6 @@ from attncli.faithful.result import Line
 from attncli.terminal import console
 from models.core.errors import InputError
 from models.core.limits import LINE_BYTES
-from models.core.types import Classification
 from models.text.normalise import nfc
 
 Received = TypeVar("Received", bytes, bytes | None)
@@ -48,14 +47,6 @@ FIRST_LINES = 32  # of the first chunk of a pipe; each next one may be twice as 
 # small at first, so that the first output does not wait for thousands of lines
 FIRST_OF_FILE = 125  # lines; each next chunk may have four times as many
 PROMPT = "> "
-
-
-class ClassifiedLine(NamedTuple):
-    """A line with its labels."""
-
-    line: Line
-    result: Classification | None  # None: the line could not be classified, `note` says why
-    note: str = ""  # what the user should know about the line
 
 
 def read_chunks(stream: BinaryIO) -> Iterator[list[Line]]:

@@ -11,13 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from attncli.data.lines import read_chunks
 from models.core.errors import InputError, ModelError, NotFoundError
 from models.core.files import open_regular
 from models.core.limits import ARCHIVE_MEMBERS, IMAGE_BYTES
 from models.text.normalise import nfc
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from torch import Tensor
 
 TAR = ".tar"
 SUFFIXES = (
@@ -169,6 +173,7 @@ class NamedFile(NamedTuple):
     name: str  # as the user gave it, or as a folder has it
     source: Path | bytes | FileRange = b""
     fault: str = ""  # why the image cannot be opened; empty if it may
+    image: Image | Tensor | None = None  # an opened image, or its features (S, V)
 
     def content(self) -> Path | bytes:
         """Return the image's path or its bytes; a ModelError if they cannot be read."""

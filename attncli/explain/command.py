@@ -102,10 +102,10 @@ class ExplainCommand(ExplainedOptions):
         line_streams.check_shown(self.show, self.format)
         # imports torch
         from attncli.explain.runner import ExplainRunner, file_lines
-        from attncli.render.image_attention import writer_of
+        from attncli.render.image_attention import WRITERS, writer_of
 
         if is_image and picture:
-            writer_of(picture)
+            writer_of(picture, WRITERS)
             check_output(picture)
         lines = self.picture.lines
         drawing = line_streams.check_drawing(None if is_image else picture, lines, drawn=False)
@@ -135,7 +135,7 @@ class ExplainCommand(ExplainedOptions):
 
     def _draw(self, results: list[ExplainedLine]) -> list[str]:
         """Write the maps of an image; there is nothing to remark."""
-        from attncli.render.image_attention import writer_of
+        from attncli.render.image_attention import WRITERS, writer_of
 
         picture = self.picture_file
         for maps in (one.maps for one in results):
@@ -143,7 +143,7 @@ class ExplainCommand(ExplainedOptions):
                 if results[0].line.number > 1:
                     raise ModelError(f"--picture {picture} for several images", "one image")
                 with open_output(picture) as write:
-                    write(writer_of(picture)(maps))
+                    write(writer_of(picture, WRITERS)(maps))
         return []
 
 

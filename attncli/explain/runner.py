@@ -23,14 +23,14 @@ from attncli.data.named_files import listed_images
 from attncli.data.streams import as_json_line
 from attncli.explain._options import ExplainedOptions
 from attncli.faithful.result import Line, TranslatedLine, text_line
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.settings import Options
 from attncli.render.alignment import entries_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.image_attention import maps_as_text
 from attncli.render.image_maps import AttentionMaps
 from attncli.render.rows import columns
-from attncli.task.panels import AlignedPair, Panel, labelled
+from attncli.task.panels import AlignedPair
 from attncli.task.runner import AnyRunner, JsonObject, Models, Runner
 from attncli.task.table import find_runner
 from attncli.terminal.messages import Screen, current_screen, printable
@@ -51,8 +51,11 @@ from models.explain.explanation import (
 from models.explain.methods import TOLERANCE
 from models.signals.images import in_shape, open_image, to_square
 from models.storage.settings import task_of
+from models.text.alignment import Alignment, labelled
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from models.engines.captioner import Captioner
     from models.engines.translator import Translator
 
@@ -74,7 +77,7 @@ class ExplainedLine(NamedTuple):
     remark: str = ""  # about an output without words
 
 
-class ExplainRunner(Runner[Line, ExplainedLine]):
+class ExplainRunner(Runner[Line, ExplainedLine, AnyRunner, ExplainedOptions]):
     """Explains the outputs of `model`, the runner of another task."""
 
     task, shipped, doing, unit, into = "explain", "translate", "explaining", "line", "explanation"
@@ -290,7 +293,7 @@ def empty_output(line: Line, what: str) -> ExplainedLine:
     return ExplainedLine(line, remark=f"line {line.number}: the {what} is empty")
 
 
-def maps_of(name: str, image: Any, found: Explanation, captioner: Captioner) -> AttentionMaps:
+def maps_of(name: str, image: Image, found: Explanation, captioner: Captioner) -> AttentionMaps:
     """Return a map for each word and method: the positive relevances, which sum to 1."""
     words = tuple(f"{word} ({row.method})" for word in found.target for row in found.rows)
     values = torch.stack([row.values for row in found.rows], 1).flatten(0, 1).clamp_min(0)
@@ -334,16 +337,8 @@ def heat_map_pair(outcome: ExplainedLine) -> AlignedPair:
     for number, word in enumerate(found.target):  # relevances (M, I) as shares of the largest
         values = torch.stack([row.values[number] for row in found.rows]).clamp_min(0)
         shades = (values / values.amax(1, keepdim=True).clamp_min(1e-12)).numpy()
-        panels.append(Panel(word, frozenset(), shades))
-    return AlignedPair(
-        outcome.line.number,
-        found.source,
-        methods,
-        tuple(panels),
-        note=outcome.output,
-        key=KEY,
-        entries=found.entries,
-    )
+        panels.append(Alignment(found.source, methods, shades, entries=found.entries, name=word))
+    return AlignedPair(outcome.line.number, tuple(panels), outcome.output, key=KEY)
 
 
 def measure_table(found: Explanation) -> str:
@@ -389,6 +384,6 @@ def measured(measures: Sequence[Measure]) -> JsonObject:
     return {**record, **curves}
 
 
-def rounded(values: Tensor) -> Any:
+def rounded(values: Tensor) -> object:
     """Return numbers with a few digits, as lists."""
     return (values.double() * 10**DIGITS).round().div(10**DIGITS).tolist()

@@ -300,7 +300,7 @@ class Plan:
             text = self.line.text if self.copied else joined(self.gaps, [])
             found = Translation(self.line.text, (EMPTY._replace(text=text),))
             copied = TranslatedLine(self.line, found, self.note)
-            return copied._replace(foreign=self.foreign, in_target=self.in_target)
+            return replace(copied, foreign=self.foreign, in_target=self.in_target)
         kept, checks = zip(*map(self._checked, range(len(self.pieces)), translations), strict=True)
         hypotheses = self._hypotheses(kept)
         best = hypotheses[0].text
@@ -382,7 +382,7 @@ class Plan:
         if not self.parts or not found or self.copied:
             return result
         restored = (one._replace(text=restore(one.text, self.parts)) for one in found.hypotheses)
-        return result._replace(translation=found._replace(hypotheses=tuple(restored)))
+        return replace(result, translation=found._replace(hypotheses=tuple(restored)))
 
     def again(self, result: TranslatedLine) -> Plan | None:
         """Return a plan for a line that failed a check; None if nothing can be done.

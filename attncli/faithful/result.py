@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from attncli.task.runner import RankedOutputs, ShownResult
 from models.core.types import Confidence, Hypothesis, Translation
 from models.text.normalise import is_unicode
 
@@ -29,8 +31,16 @@ def text_line(number: int, text: str) -> Line:
     return Line(number, text, fault="" if is_unicode(text) else "not Unicode")
 
 
-class TranslatedLine(NamedTuple):
-    """A line with its translation."""
+REASONS = {
+    "lost": "not translated: {}",
+    "added": "without a source word: {}",
+    "unknown": "no known word: {}",
+}
+
+
+@dataclass(frozen=True)
+class TranslatedLine(RankedOutputs, ShownResult):
+    """A line with its translations, best first. `print(result.picture)` draws the attention."""
 
     line: Line
     translation: Translation | None  # None: the line could not be translated, `note` says why
@@ -52,9 +62,34 @@ class TranslatedLine(NamedTuple):
         return self.translation.text if self.translation else ""
 
     @property
+    def source(self) -> str:
+        """The text of the line."""
+        return self.line.text
+
+    @property
+    def to(self) -> str:
+        """Target language, for a model of several languages."""
+        return self.by.model.to if self.by else ""
+
+    @property
+    def alignment(self) -> AlignedPair:
+        """Words of both sides, links, and weights (J, I) of each word on each source word."""
+        return self.weighed.alignments[0]
+
+    @property
     def doubts(self) -> tuple[Confidence, ...]:
         """The confidence of each part that is below the threshold of the model."""
         return tuple(one for one in self._confidences if one.is_doubtful)
+
+    @property
+    def doubt(self) -> str:
+        """Why the line may have another sense; "" if it is not doubtful."""
+        found = {
+            name: dict.fromkeys(word for one in self.doubts for word in getattr(one, name))
+            for name in REASONS
+        }
+        told = "; ".join(REASONS[name].format(", ".join(of)) for name, of in found.items() if of)
+        return told or ("improbable words" if self.doubts else "")
 
     @property
     def confidence(self) -> Confidence | None:

@@ -155,4 +155,4 @@ def begun(plan: Plan, result: TranslatedLine) -> TranslatedLine:
         elif not outputs:
             note = f"line {plan.line.number}: the output does not begin with the prefix"
         outputs.append(one)
-    return result._replace(translation=found._replace(hypotheses=tuple(outputs)), note=note)
+    return replace(result, translation=found._replace(hypotheses=tuple(outputs)), note=note)

@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 from attncli.task.panels import spread
+from attncli.train.folder import RunFolder
+from attncli.train.log import read_log
+from attncli.train.run import Run, fresh_state
+from attncli.train.saving import save_model, save_state
 from attncli.training.dev import DevSet, evaluate, value_of
-from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Compared, Report, ScoreChange
-from attncli.training.log import read_log
-from attncli.training.run import Run, fresh_state
-from attncli.training.saving import save_model, save_state
 from attncli.training.sources import source_of_run
 from models.storage.weights import bundle_weights
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from attncli.data.mixture import Direction, shares_of
-from attncli.training.settings.corpora import CorpusConfig
+from attncli.fine_tuning.replay_set import read_replay
+from attncli.translate.corpora import CorpusConfig
+from attncli.translate.mixture import Direction, shares_of
 from models.core.errors import ModelError
 from models.core.files import write_text
-from models.storage.replay import read_replay
 
 TESTED = 30  # sources of a direction; they are decoded at the end of the run
 

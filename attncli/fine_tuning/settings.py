@@ -6,13 +6,12 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from attncli.training.command_line import table_of
-from attncli.training.fitting import Tables
-from attncli.training.folder import RunFolder, read_config
-from attncli.training.settings.config import read_run_config
+from attncli.train.command_line import table_of
+from attncli.train.folder import RunFolder, read_config
+from attncli.training.config import read_run_config
 from attncli.training.sources import training_source
 from models.core.errors import ModelError
-from models.core.settings import Values, fields_of, from_dict, merged, to_dict
+from models.core.settings import Tables, Values, fields_of, from_dict, merged, to_dict
 from models.core.use_config import SavedSearchConfig
 from models.storage.presets import PRESETS, usual_preset
 from models.storage.settings import REPLAY as REPLAY_FILE

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from attncli.fine_tuning import _retention as retention
-from attncli.training.folder import RunFolder
+from attncli.train.folder import RunFolder
+from attncli.train.run import Run
+from attncli.training.config import RunConfig
 from attncli.training.interfaces import Compared, Report
-from attncli.training.run import Run
-from attncli.training.settings.config import RunConfig
 from attncli.training.start import Start
 from models.core.config import ModelConfig
 from models.core.errors import ModelError
@@ -72,9 +72,9 @@ class ModelStart(Start):
         """Mix the final weights with the initial ones; return what was learned and forgotten."""
         return retention.compared(run, report)
 
-    def is_compared(self, folder: RunFolder, step: int) -> bool:
+    def is_compared(self, folder: Path, step: int) -> bool:
         """Return True unless a finished run was interrupted before its comparison."""
-        return retention.is_compared(folder, step)
+        return retention.is_compared(RunFolder(folder), step)
 
     def compared_outputs(self, dev: int, replay: int) -> int:
         """Return how many outputs the comparison computes: two shares, tried and final, of each."""

@@ -10,18 +10,12 @@ import numpy
 from PIL import Image
 from torch import Tensor
 
-from attncli.caption.images import SIDE, steering_of
-from attncli.interface._results import RankedOutputs, check_search, framed
-from attncli.render.image_attention import SIDE as SHOWN
-from attncli.render.image_attention import html_page, maps_as_text
-from attncli.render.image_maps import attention_maps, fitting
-from attncli.terminal.messages import current_screen
+from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
+from attncli.data.named_files import NamedFile
+from attncli.interface._results import check_search
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
-from models.engines.captioner import Caption, ImageAttention, ImageInput
 from models.engines.captioner import Captioner as ImageModel
-from models.search.prefix import Steering
-from models.signals.images import in_shape, open_image, size_of
 
 GivenFrame = str | tuple[float, float, float, float]  # a frame of an image
 
@@ -29,40 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Unpack
 
-    from attncli.render.image_maps import AttentionMaps
-
     GivenImage: TypeAlias = str | Path | bytes | Image.Image | NDArray[Any] | Tensor
-
-
-BELOW = 205  # pixels of what is below an image in a notebook
-
-
-class ImageCaption(RankedOutputs, Caption):
-    """The captions of an image, best first, and the map of each word of the best."""
-
-    image: (
-        Image.Image | None
-    )  # what the model read of it, in its own shape; None: pixels were given
-
-    @property
-    def alignment(self) -> ImageAttention | None:
-        """The words of the best caption and their maps (W, rows, columns)."""
-        return self.attention
-
-    @property
-    def picture(self) -> str:
-        """The maps for a terminal, a panel for each word."""
-        return maps_as_text(self._maps(), current_screen())
-
-    def _repr_html_(self) -> str:
-        """Return the image whose caption shows the map of the word pointed at, for a notebook."""
-        maps = self._maps()
-        return framed(html_page(maps), fitting(maps.image, SHOWN)[1] + BELOW)
-
-    def _maps(self) -> AttentionMaps:
-        if self.attention is None or self.image is None:
-            raise InputError("a caption without maps", "an image, and caption(attention=True)")
-        return attention_maps("", self.image, self.attention)
 
 
 class CaptionSettings(TypedDict, total=False):
@@ -80,12 +41,12 @@ class Captioner(ImageModel):
     @overload  # type: ignore[override]
     def caption(  # type: ignore[overload-overlap]
         self, images: GivenImage, **settings: Unpack[CaptionSettings]
-    ) -> ImageCaption: ...
+    ) -> CaptionedImage: ...
 
     @overload
     def caption(
         self, images: Iterable[GivenImage], **settings: Unpack[CaptionSettings]
-    ) -> list[ImageCaption]: ...
+    ) -> list[CaptionedImage]: ...
 
     def caption(
         self,
@@ -95,7 +56,7 @@ class Captioner(ImageModel):
         attention: bool = True,
         prefix: str = "",
         look: GivenFrame | Sequence[GivenFrame] = (),
-    ) -> ImageCaption | list[ImageCaption]:
+    ) -> CaptionedImage | list[CaptionedImage]:
         """Caption an image, or many: one in, one out; a list in, a list out.
 
         images: a path, a PIL image, a file or its bytes, or an array (h, w) or (h, w, 3 or 4), of
@@ -109,42 +70,38 @@ class Captioner(ImageModel):
         is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
         is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
         is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
-        opened = [self._opened(image) for image in ([images] if is_one else images)]
-        looks, steering = looks_of(look), list[Steering]()
-        for given, image in zip([images] if is_one else images, opened, strict=True):
-            size = size_of(Path(given)) if isinstance(given, (str, Path)) else _size(image)
-            steering.append(steering_of(self, size, prefix, looks))
-        found = super().caption(opened, search=search, attention=attention, steering=steering)
-        results = [self._result(*each) for each in zip(found, opened, strict=True)]
+        files = [self._named(image) for image in ([images] if is_one else images)]
+        options = CaptionOptions(prefix=prefix, look=looks_of(look))
+        model = self.with_search(search) if search else self
+        results: list[CaptionedImage] = []
+        for some in CaptionRunner(model, options).run([files], weights=attention):
+            for fault in filter(None, (one.fault for one in some)):
+                raise fault
+            results += some
         return results[0] if is_one else results
 
-    def _result(self, caption: Caption, image: ImageInput) -> ImageCaption:
-        result = ImageCaption._make(caption)
-        shown = caption.attention is not None and isinstance(image, Image.Image)
-        result.image = in_shape(image, self.config.image, SIDE) if shown else None  # type: ignore[arg-type]
-        return result
-
-    def _opened(self, image: Any) -> ImageInput:
-        """Return an image as the model takes it. Raises ModelError if it cannot be read."""
+    def _named(self, image: Any) -> NamedFile:
+        """Return an image as a file, or as one in memory; InputError if it is neither."""
         if isinstance(image, Image.Image):
             place = getattr(image, "filename", "")
             if not (getattr(image, "tile", None) and place and Path(place).is_file()):
-                return image
+                image.load()  # two threads read images
+                return NamedFile("", image=image)
             image = place  # opened but not decoded: read as by its path, which is faster
         if isinstance(image, (str, Path)):
-            return open_image(Path(image), least=self.config.image.size)
+            return NamedFile(str(image), Path(image))
         if hasattr(image, "read"):
             image = image.read()
         if isinstance(image, (bytes, bytearray)):
-            return open_image(bytes(image), least=self.config.image.size)
+            return NamedFile("the image", bytes(image))
         if isinstance(image, Tensor):
             features = (self.encoder.slots, self.encoder.value_size)
             if tuple(image.shape) == features and image.is_floating_point():
-                return image
+                return NamedFile("", image=image)
             image = image.detach().float() if image.is_floating_point() else image.detach()
             channels_first = image.dim() == 3 and image.shape[0] == 3 and image.shape[-1] > 4
             image = (image.permute(1, 2, 0) if channels_first else image).cpu().numpy()
-        return _from_array(image)
+        return NamedFile("", image=_from_array(image))
 
 
 def looks_of(look: GivenFrame | Sequence[GivenFrame]) -> tuple[str, ...]:
@@ -154,12 +111,7 @@ def looks_of(look: GivenFrame | Sequence[GivenFrame]) -> tuple[str, ...]:
     return tuple(one if isinstance(one, str) else ",".join(map(str, one)) for one in frames)
 
 
-def _size(image: ImageInput) -> tuple[int, int]:
-    """Return width and height of an image; of pixels or features, those of a square."""
-    return image.size if isinstance(image, Image.Image) else (1, 1)
-
-
-def _from_array(array: Any) -> Image.Image:
+def _from_array(array: object) -> Image.Image:
     """Return the image in an array. Raises InputError for one that has none."""
     if not isinstance(array, numpy.ndarray) or array.ndim not in (2, 3):
         raise InputError(

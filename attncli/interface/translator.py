@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, overload
 
-from attncli.align.pairs import Aligner, drawn, every_head
+from attncli.align.pairs import Aligner, AlignOptions, AlignRunner
 from attncli.data.corpus import PairLine
 from attncli.data.memory import read_memory
 from attncli.data.tables import read_glossary
-from attncli.faithful.checks import Check
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.interface._results import RankedOutputs, as_list, check_search, framed
-from attncli.render.alignment import html
-from attncli.render.alignment_writers import heat_maps
+from attncli.interface._results import as_list, check_search
 from attncli.task.panels import AlignedPair
-from attncli.terminal.messages import current_screen
 from attncli.translate import engine as engines
-from attncli.translate.aligned import joined, with_parts
-from attncli.translate.doubts import reason
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
-from models.alignment import Alignment, align, align_translations
 from models.core.errors import InputError
-from models.core.types import EMPTY, Translation
 from models.core.use_config import SearchConfig
 from models.engines.text_translator import TextTranslator
 from models.engines.translator import Translator as TextModel
@@ -39,7 +31,6 @@ if TYPE_CHECKING:
 
 # a dictionary, pairs, or a path
 GivenPairs: TypeAlias = Mapping[str, str] | Iterable[Sequence[str]] | str | Path | None
-ROW, HEAD = 33, 305  # pixels of a row of a heat map, and of what is above it
 GivenLook = str | int  # words of a text, by themselves or by number
 
 
@@ -57,71 +48,6 @@ def lines_of(
         raise InputError(f"{len(prefixes)} prefixes for {len(texts)} texts", "one for each")
     pairs = enumerate(zip(texts, prefixes, strict=True), 1)
     return [Line(number, text, prefix=own, looks=looks) for number, (text, own) in pairs]
-
-
-class DrawnPair:
-    """A result with an alignment, which shows itself."""
-
-    @property
-    def aligned_pair(self) -> AlignedPair:
-        """The alignment in the form of the writers of pictures."""
-        raise NotImplementedError
-
-    @property
-    def picture(self) -> str:
-        """The heat map for a terminal: rows are words of the translation."""
-        return heat_maps(self.aligned_pair, current_screen())
-
-    def _repr_html_(self) -> str:
-        """Return the heat map that can be pointed at, for a notebook."""
-        pair = self.aligned_pair
-        return framed(html([pair]), HEAD + ROW * len(pair.target))
-
-
-class TranslatedText(DrawnPair, RankedOutputs, Translation):
-    """A text and its translations, best first. `print(result.picture)` draws the attention.
-
-    It is a `models.core.types.Translation`: source, hypotheses, to.
-    """
-
-    model: Translator
-    parts: tuple[Translation, ...]  # what was translated: one for each part of the text
-    checks: tuple[Check, ...] = ()  # that the best output fails: name and what was found
-    stand_ins: tuple[tuple[tuple[str, str, str], ...], ...] = ()  # see `TranslatedLine`
-    memory: str = ""  # how the text was found in a translation memory: exact or numbers
-    doubt: str = ""  # why the output may have another sense
-
-    @cached_property
-    def alignment(self) -> Alignment:
-        """Words of both sides, links, and weights (J, I) of each word on each source word."""
-        found = align_translations(self.model, self.parts, config=self.model.word_alignment)
-        if self.stand_ins:
-            found = [with_parts(*pair) for pair in zip(found, self.stand_ins, strict=True)]
-        return joined(found)
-
-    @cached_property
-    def aligned_pair(self) -> AlignedPair:
-        """The alignment for the writers of pictures; of one part, with the weights of each head."""
-        one = len(self.parts) == 1
-        aligner = Aligner(self.model, self.model.word_alignment, heads=one)
-        heads = every_head(aligner, self.parts)[0]
-        return drawn(PairLine(1, self.source, self.text), self.alignment, aligner, heads)
-
-
-class AlignedText(DrawnPair, Alignment):
-    """The alignment of a given pair: source, target, weights (J, I), links, score."""
-
-    text: str  # the translation, as it was given
-
-    @property
-    def alignment(self) -> Alignment:
-        """Words of both sides, links, and weights: the result itself."""
-        return self
-
-    @property
-    def aligned_pair(self) -> AlignedPair:
-        """The alignment without weights of heads."""
-        return drawn(PairLine(1, " ".join(self.source), " ".join(self.target)), self)
 
 
 class TranslateSettings(TypedDict, total=False):
@@ -149,12 +75,12 @@ class Translator(TextModel):
     @overload  # type: ignore[override]
     def translate(  # type: ignore[overload-overlap]
         self, texts: str, **settings: Unpack[TranslateSettings]
-    ) -> TranslatedText: ...
+    ) -> TranslatedLine: ...
 
     @overload
     def translate(
         self, texts: Iterable[str], **settings: Unpack[TranslateSettings]
-    ) -> list[TranslatedText]: ...
+    ) -> list[TranslatedLine]: ...
 
     def translate(
         self,
@@ -169,7 +95,7 @@ class Translator(TextModel):
         address: str = "",
         glossary: GivenPairs = None,
         memory: GivenPairs = None,
-    ) -> TranslatedText | list[TranslatedText]:
+    ) -> TranslatedLine | list[TranslatedLine]:
         """Translate a text, or many: one in, one out; a list in, a list out.
 
         to: target language of a multilingual model, or one for each text. source: language of the
@@ -192,7 +118,8 @@ class Translator(TextModel):
         start, target = directions[0] if directions else ("", "")
         known = pairs_of(memory, lambda path: read_memory(path, start, target))
         lines = lines_of(found, prefix, looks_of(look))
-        options = TranslateOptions(verbatim=verbatim, memory=known)
+        own = {"verbatim": verbatim, "memory": known, "heads": True}
+        options = TranslateOptions.read(["align.units=word"], **own)
         results = model._translated_lines(lines, directions, options)
         return results[0] if isinstance(texts, str) else results
 
@@ -227,22 +154,24 @@ class Translator(TextModel):
 
     def _translated_lines(
         self, texts: list[Line], directions: list[tuple[str, str]], options: TranslateOptions
-    ) -> list[TranslatedText]:
+    ) -> list[TranslatedLine]:
         """Translate lines with source and target languages; those of each target together."""
-        numbered = [(line.number, (line, own)) for line, own in zip(texts, directions, strict=True)]
-        starts = {n: source or self.source_language for n, (_, (source, _)) in numbered}
-        results: dict[int, TranslatedText] = {}
+        starts = [source or self.source_language for source, _ in directions]
+        results: dict[int, TranslatedLine] = {}
         for to in dict.fromkeys(target for _, target in directions):
             model = self.for_direction(to, self.source_language)
             runner = TranslateRunner(
                 model._engine(),
                 options,
-                languages=lambda lines: [starts[line.number] for line in lines],
+                languages=lambda lines: [starts[line.number - 1] for line in lines],
             )
-            lines = [line for _, (line, (_, target)) in numbered if target == to]
-            [found] = runner.run([lines])
-            results |= {one.line.number: model._result(one) for one in found}
-        return [results[n] for n, _ in numbered]
+            lines = zip(texts, directions, strict=True)
+            [found] = runner.run([[line for line, (_, target) in lines if target == to]])
+            results |= {one.line.number: one for one in found}
+        for one in results.values():
+            if one.translation is None:  # long texts are split; what cannot be steered is refused
+                raise InputError(one.note, "another prefix or look")
+        return [results[line.number] for line in texts]
 
     @classmethod
     def read(cls, folder: str | Path, *, device: str = "cpu") -> Translator:
@@ -258,34 +187,16 @@ class Translator(TextModel):
 
     def align(
         self, source: str | Iterable[str], target: str | Iterable[str], *, to: str = ""
-    ) -> AlignedText | list[AlignedText]:
+    ) -> AlignedPair | list[AlignedPair]:
         """Align a text with its translation, or many with theirs; to: language of these."""
         model = self.for_direction(to) if to else self
         sources, targets = as_list(source), as_list(target)
         if len(sources) != len(targets):
             raise InputError(f"{len(targets)} translations of {len(sources)} texts", "one for each")
-        pairs = list(zip(sources, targets, strict=True))
-        found = [AlignedText._make(one) for one in align(model, pairs, config=self.word_alignment)]
-        for one, text in zip(found, targets, strict=True):
-            one.text = text
+        pairs = [PairLine(n, *pair) for n, pair in enumerate(zip(sources, targets, strict=True), 1)]
+        config = replace(model.alignment, units="word")
+        [found] = AlignRunner([Aligner(model, config)], AlignOptions()).run([pairs])
         return found[0] if isinstance(source, str) else found
-
-    @property
-    def word_alignment(self) -> Any:
-        """The alignment settings of the model, with words as units."""
-        return replace(self.alignment, units="word")
-
-    def _result(self, outcome: TranslatedLine) -> TranslatedText:
-        if outcome.translation is None:  # long texts are split; what cannot be steered is refused
-            raise InputError(outcome.note, "another prefix or look")
-        result = TranslatedText._make(
-            outcome.translation._replace(to=self.to, confidence=outcome.confidence)
-        )
-        result.model = self
-        result.stand_ins, result.checks = outcome.stand_ins, outcome.checks
-        result.memory, result.doubt = outcome.memory, reason(outcome)
-        result.parts = outcome.parts or (Translation(result.source, (EMPTY,), self.to),)
-        return result
 
 
 def pairs_of(

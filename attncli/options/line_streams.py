@@ -20,7 +20,7 @@ from attncli.data.named_files import NamedFile
 from attncli.data.streams import check_output, is_compressed, open_input, open_output
 from attncli.render.alignment_writers import FORMATS, format_of
 from attncli.task.panels import AlignedPair, WeightedText
-from attncli.task.runner import Noted, Result, Runner
+from attncli.task.runner import Model, Noted, Result, Runner, TaskOptions
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
 from models.core.errors import ConfigurationError
@@ -247,7 +247,7 @@ class ByteProgress:
 
 
 def write_lines(
-    runner: Runner[Line, LineResult],
+    runner: Runner[Line, LineResult, Model, TaskOptions],
     source: BinaryIO,
     output: Path | None,
     picture: Picture,
@@ -281,7 +281,7 @@ def write_lines(
 
 
 def write_files(
-    runner: Runner[NamedFile, Result],
+    runner: Runner[NamedFile, Result, Model, TaskOptions],
     groups: Iterable[Sequence[NamedFile]],
     output: Path | None,
     *,
@@ -318,7 +318,9 @@ def write_files(
 
 
 def _shown(
-    runner: Runner[Line, LineResult], results: Sequence[LineResult], drawing: Drawing
+    runner: Runner[Line, LineResult, Model, TaskOptions],
+    results: Sequence[LineResult],
+    drawing: Drawing,
 ) -> bytes:
     """Return the row of each line, followed by its drawing if that is chosen."""
     found = b""

@@ -175,7 +175,7 @@ def names_of(tables: type) -> list[str]:
 
 def listed(tables: type) -> str:
     """Return the settings of some tables with their documentation, as TOML."""
-    from attncli.training.settings.toml import to_toml  # imports a package
+    from attncli.training.toml import to_toml  # imports a package
 
     text = to_toml(tables(), without=getattr(tables, "UNUSED", "").split()).strip()
     known = set(flat(to_dict(tables())))

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import torch
 
-from attncli.jobs.train import evaluator
 from attncli.processes._group import Processes
-from attncli.training.fit import fit
-from attncli.training.folder import RunFolder
-from attncli.training.precision import DTYPES, limit_kernel_caches
-from attncli.training.run import completed, stored_state
-from attncli.training.settings.config import RunConfig
+from attncli.train.fit import fit
+from attncli.train.folder import RunFolder
+from attncli.train.job import evaluator
+from attncli.train.precision import DTYPES, limit_kernel_caches
+from attncli.train.run import completed, stored_state
+from attncli.training.config import RunConfig
 from attncli.training.sources import source_of_run
 from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle

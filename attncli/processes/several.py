@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import typer
 
-from attncli.commands.train_run import memory_advice
-from attncli.jobs.loading import open_device
+from attncli.options.loading import open_device
 from attncli.options.settings import Options
 from attncli.processes._group import Processes, own_rank
 from attncli.terminal import console
-from attncli.training.folder import RunFolder, read_config
+from attncli.train.display import memory_advice
+from attncli.train.folder import RunFolder, read_config
 from attncli.training.world import ALONE, World
 
 SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended

@@ -10,11 +10,13 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from attncli.data.streams import as_json_line
-from attncli.task.panels import AlignedPair, Panel
+from attncli.task.panels import AlignedPair
 from attncli.task.runner import JsonObject
+from models.text.alignment import Alignment
 
 DIGITS = 4
 PLACE = "@DATA@"  # of the pairs in page.html
+ROW, HEAD = 33, 305  # pixels of a row of a heat map, and of what is above it
 # colours of weights at equal distances from 0 to 1
 STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
 LINK = "#d55e00"  # the frame of a link
@@ -43,23 +45,23 @@ def pair_record(pair: AlignedPair) -> JsonObject:
     """Return units, weights, links, score and note of a pair."""
     first, *others = pair.panels
     record = {"source": pair.source, "target": pair.target, **record_of(first), **_noted(pair, 6)}
-    record |= entries_of(pair.entries)
+    record |= entries_of(first.entries)
     if others:
         record["views"] = {panel.name: record_of(panel) for panel in others}
     return record
 
 
-def linked(panel: Panel, base: int, probabilities: bool) -> str:
+def linked(panel: Alignment, base: int, probabilities: bool) -> str:
     """Return the links separated by spaces, counted from base."""
     known = {link: f":{panel.weight(*link):.{DIGITS}f}" for link in panel.links if probabilities}
     return " ".join(f"{i + base}-{j + base}{known.get((i, j), '')}" for i, j in sorted(panel.links))
 
 
-def record_of(panel: Panel) -> JsonObject:
+def record_of(panel: Alignment) -> JsonObject:
     """Return links and weights as a JSON object."""
     record: JsonObject = {"links": sorted(panel.links)}
-    if panel.weights is not None:
-        record["weights"] = _rounded(panel.weights)
+    if (table := panel.table) is not None:
+        record["weights"] = _rounded(table)
     return record
 
 
@@ -68,11 +70,11 @@ def entries_of(entries: Sequence[NamedTuple]) -> JsonObject:
     return {"entries": [one._asdict() for one in entries]} if entries else {}
 
 
-def inputs_of(pair: AlignedPair) -> JsonObject:
+def inputs_of(found: Alignment) -> JsonObject:
     """Return the input of each source unit, and the weights on image cells, of several inputs."""
-    record: JsonObject = {"inputs": pair.inputs} if pair.inputs else {}
-    record |= entries_of(pair.entries)
-    return record if pair.cells is None else {**record, "cells": _rounded(pair.cells)}
+    record: JsonObject = {"inputs": found.inputs} if found.inputs else {}
+    record |= entries_of(found.entries)
+    return record if found.cells is None else {**record, "cells": _rounded(found.cells)}
 
 
 def _rounded(table: Any) -> list[list[float]]:
@@ -96,7 +98,7 @@ def npz(pairs: Sequence[AlignedPair]) -> bytes:
         found = {
             "source": numpy.array(pair.source, dtype=str),
             "target": numpy.array(pair.target, dtype=str),
-            "weights": panel.weights,
+            "weights": panel.table,
             "links": numpy.array(sorted(panel.links), dtype=numpy.int64).reshape(-1, 2),
             "score": pair.score,
             "heads": panel.heads,
@@ -109,8 +111,8 @@ def npz(pairs: Sequence[AlignedPair]) -> bytes:
         for k, other in enumerate(pair.panels[1:], 2):
             links = numpy.array(sorted(other.links), dtype=numpy.int64).reshape(-1, 2)
             arrays[f"links_{pair.number}_{k}"] = links
-            if other.weights is not None:
-                arrays[f"weights_{pair.number}_{k}"] = other.weights
+            if (table := other.table) is not None:
+                arrays[f"weights_{pair.number}_{k}"] = table
     buffer = io.BytesIO()
     numpy.savez_compressed(buffer, **arrays)
     return buffer.getvalue()
@@ -121,7 +123,7 @@ def html(pairs: Sequence[AlignedPair]) -> bytes:
     records = [
         {
             "number": pair.number,
-            "source": pair.axis,
+            "source": pair.panels[0].axis,
             "target": pair.target,
             "panels": [_panel(panel) for panel in pair.panels],
             **_noted(pair, 3),
@@ -129,14 +131,19 @@ def html(pairs: Sequence[AlignedPair]) -> bytes:
         for pair in pairs
     ]
     data = json.dumps(records, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
-    page = files(__package__).joinpath("page.html").read_text("utf-8")
-    return page.replace(PLACE, data).encode("utf-8", "replace")
+    whole = files(__package__).joinpath("page.html").read_text("utf-8")
+    return whole.replace(PLACE, data).encode("utf-8", "replace")
 
 
-def _panel(panel: Panel) -> JsonObject:
+def page(pair: AlignedPair) -> tuple[bytes, int]:
+    """Return the page of a pair, and its height in pixels."""
+    return html([pair]), HEAD + ROW * len(pair.target)
+
+
+def _panel(panel: Alignment) -> JsonObject:
     record: JsonObject = {"name": panel.title, "links": sorted(panel.framed)}
-    if panel.weights is not None:
-        record["weights"] = [round(1000 * float(x)) for x in panel.weights.ravel()]
+    if (table := panel.table) is not None:
+        record["weights"] = [round(1000 * float(x)) for x in table.ravel()]
     if panel.heads is not None:
         levels = (255 * panel.heads.clip(0, 1)).round().astype("uint8")
         record["shape"] = panel.heads.shape[:2]

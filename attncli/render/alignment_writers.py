@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attncli.render import alignment as data
-from attncli.task.panels import AlignedPair, Panel
+from attncli.task.panels import AlignedPair
 from attncli.terminal.messages import (
     GROUND,
     Screen,
@@ -19,6 +20,7 @@ from attncli.terminal.messages import (
     without_controls,
 )
 from models.core.errors import ModelError
+from models.text.alignment import Alignment
 
 # Alignments as heat maps in a terminal: target words down, source words across.
 #
@@ -48,7 +50,9 @@ def heat_maps(pair: AlignedPair, screen: Screen = SCREEN) -> str:
     head = [f"{pair.number}" + (f"  {pair.note}" if pair.note else "")]
     if not pair.source or not pair.target:
         return "\n".join([*head, ""]) + "\n"
-    pair = pair._replace(source=_clean(pair.axis), target=_clean(pair.target))
+    source, target = _clean(pair.panels[0].axis), _clean(pair.target)
+    panels = (one._replace(source=source, target=target) for one in pair.panels)
+    pair = replace(pair, panels=tuple(panels))
     return "".join(f"{line.rstrip()}\n" for line in [*head, *_arranged(pair, screen), ""])
 
 
@@ -67,7 +71,7 @@ def _arranged(pair: AlignedPair, screen: Screen) -> list[str]:
     return lines[:-1]
 
 
-def _parts(pair: AlignedPair, panel: Panel, screen: Screen) -> Iterator[TextBlock]:
+def _parts(pair: AlignedPair, panel: Alignment, screen: Screen) -> Iterator[TextBlock]:
     """Return a panel as one block, or as several if it is wider than the terminal."""
     block = _block(pair, panel, range(len(pair.source)), NUMBERS, screen)
     if block.width <= screen.width:
@@ -85,7 +89,7 @@ def _parts(pair: AlignedPair, panel: Panel, screen: Screen) -> Iterator[TextBloc
 
 
 def _block(
-    pair: AlignedPair, panel: Panel, columns: Sequence[int], cell: int, screen: Screen
+    pair: AlignedPair, panel: Alignment, columns: Sequence[int], cell: int, screen: Screen
 ) -> TextBlock:
     """Return some columns of a panel below their words."""
     room = max(screen.width // 3, 4)
@@ -115,9 +119,9 @@ def _reach(names: Sequence[str], cell: int) -> list[int]:
     return [n * cell + width(name) for n, name in enumerate(names)]
 
 
-def _cell(panel: Panel, i: int, j: int, cell: int, screen: Screen) -> str:
+def _cell(panel: Alignment, i: int, j: int, cell: int, screen: Screen) -> str:
     weight, linked = panel.weight(i, j), panel.has_frame(i, j)
-    if panel.weights is None:
+    if panel.table is None:
         return ("■" if linked else "·").center(cell)
     text = (
         _number(weight, linked) if cell == NUMBERS else _mark(weight, linked, bool(screen.colours))

@@ -11,6 +11,7 @@ import math
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -22,8 +23,9 @@ from matplotlib.offsetbox import AnchoredOffsetbox, HPacker, TextArea, VPacker
 from matplotlib.patches import Patch, Rectangle
 
 from attncli.render.alignment import LINK, shade
-from attncli.task.panels import AlignedPair, Panel, WeightedText
+from attncli.task.panels import AlignedPair, WeightedText
 from attncli.terminal.messages import is_right_to_left, width, without_controls
+from models.text.alignment import Alignment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +69,7 @@ def draw_alignments(pairs: Sequence[AlignedPair], *, kind: str = "png") -> bytes
     kind: svg, png or pdf.
     """
     rows = [
-        pair._replace(panels=pair.panels[start : start + ACROSS])
+        replace(pair, panels=pair.panels[start : start + ACROSS])
         for pair in pairs
         for start in range(0, len(pair.panels), ACROSS)
         if pair.source and pair.target
@@ -123,7 +125,7 @@ def _key(figure: Figure, columns: int, title: str, *, framed: bool) -> None:
     )
 
 
-def _panel(axes: Axes, pair: AlignedPair, panel: Panel, room: int) -> None:
+def _panel(axes: Axes, pair: AlignedPair, panel: Alignment, room: int) -> None:
     """Draw a panel. room: letters in a line of its title."""
     axes.set_axis_on()
     rows = range(len(pair.target))
@@ -135,7 +137,7 @@ def _panel(axes: Axes, pair: AlignedPair, panel: Panel, room: int) -> None:
     for i, j in panel.framed:
         corner = (i - 0.42, j - 0.42)
         axes.add_patch(Rectangle(corner, 0.84, 0.84, fill=False, edgecolor=LINK, linewidth=1.5))
-    axes.set_xticks(range(len(pair.source)), [label_of(word) for word in pair.axis], rotation=55)
+    axes.set_xticks(range(len(pair.source)), [label_of(word) for word in panel.axis], rotation=55)
     axes.set_yticks(rows, [label_of(word) for word in pair.target])
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     for label in axes.get_xticklabels():

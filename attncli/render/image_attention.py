@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from PIL import Image
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+W = TypeVar("W")  # function that writes a picture
 PANEL_SIDE, PANEL, BELOW = 224, 1.7, 0.5  # of a panel: pixels, inches, inches of its texts
 COLUMNS = (6, 5, 4)  # allowed numbers; the one that leaves the fewest empty places is used
 SHARES = (0, 0.25, 0.5, 0.75, 1)  # of the cells of the scale
@@ -167,7 +168,7 @@ def _shade(attention: AttentionMaps, word: int) -> str:
     return data_url(shade, "PNG", optimize=True)
 
 
-def data_url(image: Any, kind: str, **options: Any) -> str:
+def data_url(image: Image.Image, kind: str, **options: object) -> str:
     """Return an image as a data URL. kind: of its file, with Pillow's options to save it."""
     buffer = io.BytesIO()
     image.save(buffer, kind, **options)
@@ -186,7 +187,7 @@ WRITERS: dict[str, Callable[[AttentionMaps], bytes]] = {
 }
 
 
-def writer_of(path: Path, writers: Mapping[str, Any] = WRITERS) -> Any:
+def writer_of(path: Path, writers: Mapping[str, W]) -> W:
     """Return the writer for a file name's suffix; a ModelError if the suffix is unknown."""
     writer = writers.get(path.suffix.lower())
     if writer is None:

@@ -9,7 +9,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.scoring.sequences import LabelScores
 from models.core.errors import ModelError
@@ -74,7 +74,7 @@ def bleu_by_length(path: Path, curves: Sequence[Curve], bars: Sequence[Bar] = ()
     _save(figure, path)
 
 
-def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
+def curves(path: Path, history: Iterable[Mapping[str, object]]) -> None:
     """Plot loss and dev score over training steps, from the records of the log.
 
     Both losses are negative log-likelihoods without label smoothing; records of the training are
@@ -102,7 +102,7 @@ def curves(path: Path, history: Iterable[Mapping[str, Any]]) -> None:
     _save(figure, path)
 
 
-def variant_curves(path: Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+def variant_curves(path: Path, logs: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
     """Plot dev loss and dev score of several runs over training steps, a curve per run.
 
     logs: the records of each run by its name.
@@ -167,18 +167,15 @@ def strips(path: Path, rows: Sequence[str], panels: Sequence[Strip], title: str)
     _save(figure, path)
 
 
-def _curve(name: str, records: Sequence[Mapping[str, Any]], event: str, key: str) -> Curve:
+def _curve(name: str, records: Sequence[Mapping[str, object]], event: str, key: str) -> Curve:
+    pairs = ((one.get("step"), one.get(key)) for one in records if one.get("event") == event)
     points = {
-        record["step"]: float(record[key])
-        for record in records
-        if record.get("event") == event and _is_number(record, key) and _is_number(record, "step")
+        step: float(value)
+        for step, value in pairs
+        if isinstance(step, int | float) and isinstance(value, int | float)
     }
     finite = sorted((step, value) for step, value in points.items() if math.isfinite(value))
     return Curve(name, [step for step, _ in finite], [value for _, value in finite])
-
-
-def _is_number(record: Mapping[str, Any], key: str) -> bool:
-    return isinstance(record.get(key), int | float)
 
 
 def _figure(*, width: float, height: float = 4.0) -> Figure:

@@ -6,15 +6,25 @@ import re
 import textwrap
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from attncli.data.streams import as_json, as_json_line
 from attncli.scoring.score import System
-from attncli.task.runner import Item, Result, Runner
+from attncli.task.runner import Item, Result, Runner, TaskOptions
 from attncli.terminal.messages import one_cell, one_line, padded, width
 
 if TYPE_CHECKING:
     from models.core.types import Hypothesis
+    from models.core.use_config import SearchConfig
+
+
+class Searched(Protocol):
+    """A model whose outputs a search finds."""
+
+    search: SearchConfig
+
+
+SearchedModel = TypeVar("SearchedModel", bound=Searched)
 
 
 class OutputCells(NamedTuple):
@@ -34,7 +44,7 @@ class InputCells(NamedTuple):
     number: int = 0  # of a line, from 1: for n-best lists
 
 
-class RowRunner(Runner[Item, Result]):
+class RowRunner(Runner[Item, Result, SearchedModel, TaskOptions]):
     """A runner whose results are rows of text, TSV or JSON lines: each has cells and a record."""
 
     @property
@@ -139,7 +149,7 @@ def scores_as_text(
     return "\n".join(part for part in parts if part)
 
 
-def scores_as_json(counts: Mapping[str, Any], systems: Sequence[System], unit: str) -> str:
+def scores_as_json(counts: Mapping[str, object], systems: Sequence[System], unit: str) -> str:
     """Return an object with one entry for each system. counts: sizes of the test set."""
     return as_json({**counts, "systems": [_record(system, unit) for system in systems]})
 
@@ -155,8 +165,8 @@ def _table(systems: Sequence[System], unit: str) -> str:
     return columns(rows)
 
 
-def _record(system: System, unit: str) -> dict[str, Any]:
-    record: dict[str, Any] = {
+def _record(system: System, unit: str) -> dict[str, object]:
+    record: dict[str, object] = {
         "name": system.name,
         "scores": {score.name: score.record for score in system.scores},
     }

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attncli.render.image_attention import escaped
-from attncli.task.panels import AlignedPair, Panel, SampledEvaluation
+from attncli.task.panels import AlignedPair, SampledEvaluation
 from models.core.types import Link
+from models.text.alignment import Alignment
 
 LONGEST = 30  # words on a side of a heat map
 
@@ -81,7 +82,7 @@ def heat_map(
     """
     if not (0 < len(source) <= LONGEST and 0 < len(target) <= LONGEST):
         return ""
-    pair = AlignedPair(1, tuple(source), tuple(target), (Panel("", links, weights),))
+    pair = AlignedPair(1, (Alignment(tuple(source), tuple(target), weights, links),))
     from attncli.render.figures import draw_alignments
 
     drawn = draw_alignments([pair], kind="svg").decode()

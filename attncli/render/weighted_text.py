@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from attncli.data.lines import ClassifiedLine
 from attncli.render.alignment import shade
 from attncli.render.alignment_writers import coloured
 from attncli.task.panels import WeightedText, WeightRow
@@ -27,20 +26,6 @@ b { color: #777; font-weight: normal; font-size: .9em; margin-right: .6em; }
 p span { padding: .1em .25em; border-radius: 4px; }
 </style>
 """
-
-
-def weighted_text(outcome: ClassifiedLine) -> WeightedText:
-    """Return a classified line as it is drawn."""
-    number, result = outcome.line.number, outcome.result
-    if result is None or not result.labels:
-        return WeightedText(number, (), (), note=outcome.note)
-    label, probability = result.labels[0]
-    rows = [WeightRow(f"head {n}", weights) for n, weights in enumerate(result.heads, 1)]
-    mean = WeightRow("", tuple(weight for _, weight in result.words))
-    words = tuple(word for word, _ in result.words)
-    return WeightedText(
-        number, words, tuple(rows) or (mean,), f"{label} ({100 * probability:.0f} %)"
-    )
 
 
 def html(texts: Sequence[WeightedText]) -> bytes:

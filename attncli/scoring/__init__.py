@@ -1,1 +1,1 @@
-"""Scores of translations, captions and alignments, and the comparison of variants."""
+"""Scores of translations, captions, labels and alignments."""

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from attncli.serve._options import ServeOptions
 from attncli.serve._requests import RequestError
-from attncli.serve.options import ServeOptions
 from models.core.errors import ModelError
 
 HOST = re.compile(r"(?:\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s:@/\[\]]+))(?::\d{1,5})?")

@@ -11,11 +11,10 @@ from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
-from attncli.jobs.installed import listed
 from attncli.serve._requests import RequestError, invalid
 from models.core.errors import ModelError, NotFoundError
 from models.core.use_config import TokenizerConfig
-from models.storage.archive import Facts, read_facts
+from models.storage.archive import Facts, listed, read_facts
 from models.storage.installed import default_model, find_model
 from models.storage.settings import read_settings
 from models.text.languages import is_zero_shot, known_language, pivot

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from attncli.classify.languages import judged
-from attncli.classify.runner import UNKNOWN
-from attncli.data.lines import ClassifiedLine
+from attncli.classify.runner import UNKNOWN, ClassifiedLine
 from attncli.faithful.pieces import MARKUP
 from attncli.serve._catalogue import CLASSIFY
 from attncli.serve._requests import RequestError, invalid
@@ -83,23 +82,21 @@ async def recognised(
     return [languages[0] for languages in await detected(call, texts, candidates)]
 
 
-def _shares(outcome: Any, candidates: Collection[str]) -> dict[str, float]:
-    labels = dict(outcome.result.labels) if outcome.result else {}
+def _shares(outcome: ClassifiedLine, candidates: Collection[str]) -> dict[str, float]:
     known = {
-        a: b for a, b in labels.items() if a != UNKNOWN and (not candidates or a in candidates)
+        a: b for a, b in outcome.labels if a != UNKNOWN and (not candidates or a in candidates)
     }
     return known or {"en" if not candidates or "en" in candidates else min(candidates): 0.0}
 
 
 def _record(outcome: ClassifiedLine) -> JsonObject:
     """Return the labels of a text with their probabilities, and the weights of its words."""
-    if outcome.result is None:
+    if outcome.line.fault:
         raise invalid(outcome.note)
-    result = outcome.result
     found: JsonObject = {
-        "label": result.label,
-        "labels": [{"label": a, "probability": round(b, 4)} for a, b in result.labels],
+        "label": outcome.label,
+        "labels": [{"label": a, "probability": round(b, 4)} for a, b in outcome.labels],
     }
-    if result.words:
-        found["words"] = [{"word": a, "weight": round(b, 4)} for a, b in result.words]
+    if outcome.words:
+        found["words"] = [{"word": a, "weight": round(b, 4)} for a, b in outcome.words]
     return found

@@ -22,6 +22,7 @@ from attncli.options.settings import HardAttention
 from attncli.serve._access import Hosts, Keys, Origins, RateLimit
 from attncli.serve._catalogue import Catalogue
 from attncli.serve._fields import check_fields
+from attncli.serve._options import ServeOptions
 from attncli.serve._queue import BATCH_COST, ModelThread
 from attncli.serve._requests import (
     SECONDS,
@@ -33,7 +34,6 @@ from attncli.serve._requests import (
     while_connected,
 )
 from attncli.serve.models import Job, ServedModel
-from attncli.serve.options import ServeOptions
 from models.core.config import FormOfAddress, ReadMode
 from models.core.limits import GIVE_TURN, free_memory
 from models.text.languages import Term

@@ -24,7 +24,6 @@ from attncli.serve.models import Job
 from attncli.task.panels import AlignedPair
 from attncli.task.runner import JsonObject
 from attncli.translate.chunks import joined
-from attncli.translate.doubts import reason
 from models.core.annexes import entries, find_part
 
 MAX_ALTERNATIVES = 20
@@ -241,7 +240,7 @@ def _notes(outcome: TranslatedLine) -> Iterator[str]:
         yield f"The output lacks {' '.join(outcome.lost)}, which the model does not know."
     if outcome.translation and outcome.translation.hypotheses[0].truncated:
         yield "The output was cut at its length limit."
-    if outcome.confidence and (why := reason(outcome)):
+    if outcome.confidence and (why := outcome.doubt):
         yield f"Perhaps another sense ({outcome.confidence.value:.0%} certain): {why}."
     for check in outcome.checks:
         yield f"The output has {NAMES[check.name]}: {check.found}."
@@ -259,8 +258,8 @@ def alignment(pair: AlignedPair) -> JsonObject:
         "target": list(pair.target),
         "links": sorted(map(list, panel.links)),
     }
-    if panel.weights is not None:
-        found["weights"] = panel.weights.astype(float).round(3).tolist()
+    if (table := panel.table) is not None:
+        found["weights"] = table.astype(float).round(3).tolist()
     if panel.shown:
         found["shown"] = panel.shown
     for name in ("heads", "source_heads", "target_heads"):
@@ -268,4 +267,4 @@ def alignment(pair: AlignedPair) -> JsonObject:
             found[name] = weights.astype(float).round(3).tolist()
     if pair.note:
         found["note"] = pair.note
-    return found | entries_of(pair.entries)
+    return found | entries_of(panel.entries)

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -34,11 +35,11 @@ from attncli.documents.formats import (
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.serve._catalogue import TRANSLATE, ServedDirection
 from attncli.serve._labels import AUTO, recognised
+from attncli.serve._options import DOCUMENT_TIMES
 from attncli.serve._requests import Parameters, RequestError, invalid
 from attncli.serve._service import Call, call_of
 from attncli.serve._translate import doubts
 from attncli.serve.models import Job
-from attncli.serve.options import DOCUMENT_TIMES
 from attncli.task.runner import JsonObject
 from models.core.errors import ModelError
 from models.core.types import EMPTY, Translation
@@ -242,7 +243,7 @@ def _of_rank(found: Sequence[TranslatedLine], rank: int) -> list[TranslatedLine]
         if outcome.translation:
             hypotheses = outcome.translation.hypotheses[rank:] or outcome.translation.hypotheses
             translation = outcome.translation._replace(hypotheses=hypotheses)
-            outcome = outcome._replace(translation=translation)
+            outcome = replace(outcome, translation=translation)
         ranked.append(outcome)
     return ranked
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from typing import Any
+from collections.abc import Iterable
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from attncli.data.named_files import NamedFile
-from attncli.render.sound_attention import shares, sound_maps, spectrogram_url, tokens_of
-from attncli.render.transcripts import rendered
 from attncli.serve._catalogue import TRANSCRIBE, name_of
 from attncli.serve._media import steering
+from attncli.serve._options import DOCUMENT_TIMES
 from attncli.serve._requests import FALSE, RequestError, invalid
 from attncli.serve._service import Call, call_of
 from attncli.serve.models import Job
-from attncli.serve.options import DOCUMENT_TIMES
 from attncli.task.runner import JsonObject
+from attncli.transcribe.drawing import shares, sound_maps, spectrogram_url, tokens_of
+from attncli.transcribe.formats import TranscribedFile, rendered
 from models.core.errors import ModelError
-from models.signals.recordings import header
+from models.speech.recordings import header
+from models.speech.transcripts import SpokenSegment, Transcript, Word
 
 LONGEST = 1800.0  # seconds of a recording
 FORMATS = ("json", "text", "srt", "verbose_json", "vtt")
@@ -34,8 +35,8 @@ async def transcribe(request: Request) -> Response:
     given = call.given
     language, weights = given.text("language", ""), given.flag("attention")
     job = call.job(TRANSCRIBE, align=True, source=language, weights=weights, **steering(call))
-    found = await transcribed(call, given.text("model", ""), job)
-    return JSONResponse(record(found))
+    _, transcript = await transcribed(call, given.text("model", ""), job)
+    return JSONResponse(record(transcript))
 
 
 async def transcriptions(request: Request) -> Response:
@@ -57,18 +58,19 @@ async def transcriptions(request: Request) -> Response:
     if not {*parts} <= {*GRANULARITIES}:
         raise invalid(f"timestamp_granularities[]; expected {' or '.join(GRANULARITIES)}")
     language = given.text("language", "")
-    found = await transcribed(call, model, Job.of(TRANSCRIBE, align=True, source=language))
+    job = Job.of(TRANSCRIBE, align=True, source=language)
+    found, transcript = await transcribed(call, model, job)
     if format == "json":
         return JSONResponse({"text": found.text})
     if format == "verbose_json":
-        return JSONResponse(verbose(found, language, parts))
+        return JSONResponse(verbose(transcript, language, parts))
     if format == "text":
         return PlainTextResponse(f"{found.text}\n")
     return PlainTextResponse(rendered(found, format, alone=True))
 
 
-async def transcribed(call: Call, model: str, job: Job) -> Any:
-    """Return the transcribed recording. Raises RequestError if it cannot be read."""
+async def transcribed(call: Call, model: str, job: Job) -> tuple[TranscribedFile, Transcript]:
+    """Return the recording and its transcript. Raises RequestError if it cannot be read."""
     content = next(filter(None, call.given.files.values()), b"")
     if not content:
         raise invalid("no recording; send its bytes as the body, or as the field `file` of a form")
@@ -79,7 +81,7 @@ async def transcribed(call: Call, model: str, job: Job) -> Any:
     [found] = await call.gather(pieces)
     if found.transcript is None:
         raise invalid(found.note)
-    return found
+    return found, found.transcript
 
 
 def check_seconds(content: bytes) -> None:
@@ -92,9 +94,8 @@ def check_seconds(content: bytes) -> None:
         raise RequestError(413, f"The recording has {seconds:,.0f} s: at most {LONGEST:,.0f}")
 
 
-def record(found: Any) -> JsonObject:
+def record(transcript: Transcript) -> JsonObject:
     """Return text, words and segments of a recording; with attention, what is drawn of it."""
-    transcript = found.transcript
     answer: JsonObject = {
         "text": transcript.text,
         "seconds": round(transcript.seconds, 3),
@@ -115,19 +116,18 @@ def record(found: Any) -> JsonObject:
     return answer
 
 
-def words_of(words: Any) -> list[JsonObject]:
+def words_of(words: Iterable[Word]) -> list[JsonObject]:
     """Return words with their times in seconds."""
-    return [{"word": one.text} | times(one) for one in words]
+    return [{"word": one.text, **times(one)} for one in words]
 
 
-def times(one: Any) -> dict[str, float]:
+def times(one: Word | SpokenSegment) -> dict[str, float]:
     """Return start and end of a part of a recording, in seconds."""
     return {"start": round(one.start, 3), "end": round(one.end, 3)}
 
 
-def verbose(found: Any, language: str, parts: list[str]) -> JsonObject:
+def verbose(transcript: Transcript, language: str, parts: list[str]) -> JsonObject:
     """Return a transcript as OpenAI's verbose JSON. parts: of GRANULARITIES."""
-    transcript = found.transcript
     answer: JsonObject = {
         "task": "transcribe",
         "language": name_of(language).lower() if language else "unknown",

@@ -16,7 +16,7 @@ from typing import Any
 from typer.models import ParameterInfo
 
 from attncli.options.settings import SetOption, names_of
-from attncli.training.settings.config import RunConfig
+from attncli.training.config import RunConfig
 from models.core import registry
 from models.core.settings import fields_of, limits_of
 from models.storage import presets as zoo

@@ -41,18 +41,18 @@ SIGNALS = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 GRACE = 1.0  # seconds in which further signals are ignored; `timeout` sends each signal twice
 # A command's place is "module:function". Two words are a command under another command.
 COMMANDS = {
-    "train": "attncli.commands.train:TrainCommand",
+    "train": "attncli.train.command:TrainCommand",
     **task_commands(scoring=False),
     **task_commands(scoring=True),
-    "runs": "attncli.commands.runs:list_runs",
-    "runs prune": "attncli.commands.runs:prune",
-    "models": "attncli.commands.models:list_models",
-    "models show": "attncli.commands.models:show",
-    "models pack": "attncli.commands.models:pack",
-    "models export": "attncli.commands.models:export",
-    "models add": "attncli.commands.models:add",
-    "models remove": "attncli.commands.models:remove",
-    "models verify": "attncli.commands.models:verify",
+    "runs": "attncli.catalogue.runs_command:list_runs",
+    "runs prune": "attncli.catalogue.runs_command:prune",
+    "models": "attncli.catalogue.command:list_models",
+    "models show": "attncli.catalogue.command:show",
+    "models pack": "attncli.catalogue.command:pack",
+    "models export": "attncli.catalogue.command:export",
+    "models add": "attncli.catalogue.command:add",
+    "models remove": "attncli.catalogue.command:remove",
+    "models verify": "attncli.catalogue.command:verify",
     **entries("command"),
 }
 GROUPS = {  # commands in `attn --help`, which names the others in one line
@@ -66,7 +66,7 @@ GROUPS = {  # commands in `attn --help`, which names the others in one line
     ],
 }
 COMPLETING = "_ATTN_COMPLETE"  # set by the shell while it completes a line
-KINDS_OF_PARTS = "attncli.commands.models:KINDS"  # `attn models KIND` shows one
+KINDS_OF_PARTS = "attncli.catalogue.command:KINDS"  # `attn models KIND` shows one
 
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Report problems only: no remarks, no progress.")

@@ -2,80 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from models.core.types import Link
-    from models.text.lexicon import UnitEntry
-
-MIN_DRAWN_WEIGHT = 0.005  # a cell with a smaller weight is drawn empty
+from attncli.task.runner import ShownResult
+from models.core.types import Link
+from models.text.alignment import Alignment
 
 
-class Panel(NamedTuple):
-    """One alignment of a pair: by a model, or an external alignment."""
-
-    name: str
-    links: frozenset[Link]
-    weights: np.ndarray | None = None  # (J, I) from 0 to 1
-    heads: np.ndarray | None = None  # (L, H, J, I) of every layer and head
-    shown: str = ""  # model, layer, head and step of the weights
-    source_heads: np.ndarray | None = None  # (L, H, I, I) self-attention of the encoder
-    target_heads: np.ndarray | None = None  # (L, H, J, J) self-attention of the decoder
-
-    @property
-    def title(self) -> str:
-        """Return what a picture of the panel states about it."""
-        return self.shown or self.name
-
-    def weight(self, i: int, j: int) -> float:
-        """Return the weight of source unit i for target unit j; 1 for a link without weights."""
-        return float((i, j) in self.links) if self.weights is None else float(self.weights[j][i])
-
-    @property
-    def framed(self) -> frozenset[Link]:
-        """Return the links that have a frame: those whose cell is not empty."""
-        return frozenset(link for link in self.links if self.has_frame(*link))
-
-    def has_frame(self, i: int, j: int) -> bool:
-        """Return True if source unit i and target unit j are linked and their cell is not empty."""
-        return (i, j) in self.links and self.weight(i, j) >= MIN_DRAWN_WEIGHT
-
-
-class AlignedPair(NamedTuple):
-    """A source, its translation, and their alignments; text formats write the first one."""
+@dataclass(frozen=True)
+class AlignedPair(ShownResult):
+    """A text and its translation with their alignments; text formats write the first one."""
 
     number: int  # from 1
-    source: tuple[str, ...]  # I units
-    target: tuple[str, ...]  # J units
-    panels: tuple[Panel, ...]
-    score: float | None = None  # log-probability per target token
+    panels: tuple[Alignment, ...]  # by each model, or of each file
     note: str = ""  # why there is no alignment; empty if there is one
     ending: str = "\n"  # of its line
-    inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
-    cells: np.ndarray | None = None  # (J, C) weights on the cells of an image
+    text: str = ""  # the translation, as it was given
     key: str = "attention"  # what the colours of a picture mean
-    entries: tuple[UnitEntry, ...] = ()  # of a lexicon, that the model read in the source
 
     @property
-    def axis(self) -> tuple[str, ...]:
-        """The source units as they are drawn: an entry of a lexicon is named."""
-        return labelled(self.source, self.entries)
+    def source(self) -> tuple[str, ...]:
+        """The units of the source."""
+        return self.panels[0].source
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        """The units of the translation."""
+        return self.panels[0].target
+
+    @property
+    def links(self) -> frozenset[Link]:
+        """The links of the first alignment."""
+        return self.panels[0].links
+
+    @property
+    def weights(self) -> Any:
+        """The weights (J, I) of the first alignment; see `Alignment`."""
+        return self.panels[0].weights
+
+    @property
+    def score(self) -> float | None:
+        """Log-probability per target token, if it was computed."""
+        first = self.panels[0]
+        return None if first.note or math.isnan(first.score) else first.score
+
+    @property
+    def alignment(self) -> AlignedPair:
+        """This result, as the other results have it."""
+        return self
 
     @property
     def drawn(self) -> tuple[str, ...]:
         """The texts of a picture of the pair."""
-        return self.axis + self.target
-
-
-def labelled(units: Sequence[str], entries: Sequence[UnitEntry]) -> tuple[str, ...]:
-    """Return units with the entries that were read in their places."""
-    labels: dict[int, list[str]] = {}
-    for one in entries:
-        labels.setdefault(one.unit, []).append(one.label)
-    return tuple(", ".join(labels.get(n, [unit])) for n, unit in enumerate(units))
+        return self.panels[0].axis + self.target
 
 
 class WeightRow(NamedTuple):

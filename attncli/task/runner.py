@@ -9,17 +9,40 @@ all tasks, and calls nothing below it; so an input has the same output behind ev
 
 from __future__ import annotations
 
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from models.core.types import Hypothesis
+
 Item = TypeVar("Item")
+Model = TypeVar("Model")
+TaskOptions = TypeVar("TaskOptions", bound="RowOptions")
 Models = Path | Sequence[Path] | None  # folders or names
 JsonObject: TypeAlias = dict[str, object]
+
+
+class RowOptions(Protocol):
+    """Options of a task: those that say how results are written."""
+
+    @property
+    def format(self) -> str:
+        """The format of the rows."""
+
+    @property
+    def with_scores(self) -> bool:
+        """True if a score precedes each output."""
+
+    @property
+    def alone(self) -> bool:
+        """True for the only file of a command."""
 
 
 class Noted(Protocol):
@@ -33,7 +56,7 @@ class Noted(Protocol):
 Result = TypeVar("Result", bound=Noted)
 
 
-class Runner(ABC, Generic[Item, Result]):
+class Runner(ABC, Generic[Item, Result, Model, TaskOptions]):
     """Opened models of a task, with options. `run` is the only way from inputs to results."""
 
     task: ClassVar[str]  # its row in attncli.task.table
@@ -47,19 +70,19 @@ class Runner(ABC, Generic[Item, Result]):
     formats: ClassVar[Sequence[str]] = ("text", "tsv", "jsonl")  # that have rows for each input
     documents: ClassVar[str] = ""  # command for documents, whose lines are not inputs
 
-    model: Any  # of models/engines; of an ensemble: all together
-    options: Any
+    model: Model  # of models/engines; of an ensemble: all together
+    options: TaskOptions
     folders: Sequence[Path] | None = None  # that were opened; (): the box; None: a model in memory
     # called after each batch of a chunk with the number of its texts that are done, and of all
     on_batch: Callable[[int, int], None] = staticmethod(lambda done, total: None)
 
-    def __init__(self, model: Any, options: Any) -> None:
+    def __init__(self, model: Model, options: TaskOptions) -> None:
         """model: with the settings of the options, as `of` makes it."""
         self.model, self.options = model, options
 
     @staticmethod
     @abstractmethod
-    def load(models: Models, options: Any, /) -> Any:
+    def load(models: Models, options: TaskOptions, /) -> Any:
         """Read models, or the model in the box without any, by the engine of the options."""
 
     @staticmethod
@@ -69,14 +92,14 @@ class Runner(ABC, Generic[Item, Result]):
 
     @classmethod
     @abstractmethod
-    def of(cls, model: Any, options: Any) -> Self:
+    def of(cls, model: Any, options: TaskOptions) -> Self:
         """Return the runner of a model that is in memory, with the settings of the options.
 
         Raises ModelError for a model that does not suit the options.
         """
 
     @classmethod
-    def open(cls, models: Models, options: Any) -> Self:
+    def open(cls, models: Models, options: TaskOptions) -> Self:
         """Return the runner of models, or of the model in the box without any."""
         runner = cls.of(cls.load(models, options), options)
         runner.folders = [models] if isinstance(models, Path) else [*(models or ())]
@@ -104,6 +127,14 @@ class Runner(ABC, Generic[Item, Result]):
     def heat_map(self, result: Result) -> str:
         """Return the attention weights of a result, drawn for a terminal; "" if it has none."""
 
+    def page(self, result: Result) -> tuple[bytes, int] | None:
+        """Return the attention weights of a result as HTML, and its height in pixels, if any."""
+        return None
+
+    def weighed(self, result: Result) -> Result:
+        """Return a result of `run` with the attention weights that it was asked to leave out."""
+        return result
+
     def drawn(self, result: Result) -> Sequence[Any]:
         """Return what a picture of several lines shows of a result; see attncli.task.panels."""
         return ()
@@ -117,4 +148,61 @@ class Runner(ABC, Generic[Item, Result]):
         return [result.note]
 
 
-AnyRunner: TypeAlias = Runner[Any, Any]
+AnyRunner: TypeAlias = Runner[Any, Any, Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownResult:
+    """A result that shows itself, in a terminal and in a notebook."""
+
+    by: AnyRunner | None = field(default=None, compare=False, repr=False)  # that computed it
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the values without the runner, so that a result can be sent to a process."""
+        return {name: value for name, value in vars(self).items() if name not in ("by", "weighed")}
+
+    @cached_property
+    def weighed(self) -> Self:
+        """This result with its attention weights, which are computed when they are needed."""
+        assert self.by
+        found: Self = self.by.weighed(self)
+        return found
+
+    @property
+    def picture(self) -> str:
+        """The attention weights, drawn for a terminal."""
+        assert self.by
+        return self.by.heat_map(self.weighed)
+
+    def _repr_html_(self) -> str | None:
+        """Return the attention weights that can be pointed at, for a notebook.
+
+        The page is in a frame: its scripts and styles do not affect the notebook.
+        """
+        found = self.by.page(self.weighed) if self.by else None
+        if not found:
+            return None
+        content, height = html.escape(found[0].decode("utf-8")), found[1]
+        return (
+            f'<iframe srcdoc="{content}" sandbox="allow-scripts" height="{height}" '
+            'style="width: 100%; border: 0; background: #fff"></iframe>'
+        )
+
+
+class _Ranked(Protocol):
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]: ...
+
+
+class RankedOutputs:
+    """A result whose `hypotheses` are the outputs for one input, best first."""
+
+    @property
+    def score(self: _Ranked) -> float:
+        """Score of the best output: its log-probability over the length penalty."""
+        return self.hypotheses[0].score
+
+    @property
+    def alternatives(self: _Ranked) -> tuple[str, ...]:
+        """Texts of the other outputs; `nbest` of the search says how many there are."""
+        return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])

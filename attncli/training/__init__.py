@@ -1,1 +1,1 @@
-"""Training: settings, data, the loop, evaluation and the run folder."""
+"""What a kind of input states for training: settings, preparation, examples, dev sets."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncli.task.table import TRAINING
-from attncli.training.settings.config import RunConfig
+from attncli.training.config import RunConfig
 from attncli.training.sources import find_training_source, not_for, source_of_run
 from models.core.config import ImageConfig
-from models.core.errors import ConfigurationError, ModelError
+from models.core.errors import ConfigurationError
 from models.core.settings import check_limits, fields_of, merged, overridden
 from models.core.sources import without_effect
 from models.storage.installed import BOX, DEFAULTS
@@ -119,14 +117,3 @@ def start_advice(image: ImageConfig, start_from: str) -> tuple[str, ...]:
         f"image network: that of the shipped model {name}; with few images, "
         f"--start-from {name} starts from its decoder and vocabulary too",
     )
-
-
-def weights_hash(folder: Path) -> str:
-    """Return a hash of the weights in a model's folder."""
-    try:
-        return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    except OSError as error:
-        raise ModelError(
-            f"cannot read the initial model {folder} ({error.strerror})",
-            "a folder made by `attn train`",
-        ) from None

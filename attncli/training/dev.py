@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from attncli.data.alignments import PairLinks
-    from attncli.data.examples import Examples
-    from attncli.data.tokens import Dropped
+    from attncli.training.config import TrainConfig
+    from attncli.training.examples import Examples
     from attncli.training.interfaces import Report, RewardLoss
-    from attncli.training.settings.config import TrainConfig
+    from attncli.training.tokens import Dropped
     from models.core.config import ModelConfig
     from models.core.types import Batch
     from models.networks.bundle import Bundle

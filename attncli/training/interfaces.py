@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from attncli.data.examples import Examples
+    from attncli.training.examples import Examples
     from models.core.types import Batch
     from models.networks.encoder_decoder import EncoderDecoder
 
@@ -75,7 +75,7 @@ class Scores(NamedTuple):
     cer: float | None = None  # character error rate of transcripts in percent
     directions: dict[str, float] | None = None  # BLEU of each direction; `bleu` is their mean
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """Return the scores by name, for the log; directions only where there are some."""
         record = self._asdict()
         return record if self.directions else {k: record[k] for k in record if k != "directions"}

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attncli.data.examples import Table
-from attncli.data.tokens import SIDES, Dropped, read_pairs, write_pairs
 from attncli.faithful.checks import are_faithful
 from attncli.terminal import console
 from attncli.terminal.messages import counted
+from attncli.training.examples import Table
+from attncli.training.tokens import SIDES, Dropped, read_pairs, write_pairs
 from models.core.errors import ModelError
 from models.core.files import write_bytes, write_folder, write_text
 from models.core.limits import interruptible
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FORMS = "prepare.json"
 MAX_VOCABULARY_LINES = 300_000  # pairs or texts; of more, a sample teaches the vocabulary
 LARGEST, SMALLEST = 32_000, 400  # tokens of a vocabulary
-Learn = Callable[[Path, list[str], list[str]], Tokenizer]  # writes it too, from both sides
+Learn = Callable[[], Tokenizer]
 Finish = Callable[[Path, Tokenizer, np.ndarray], None]  # folder, tokenizer, kept pairs (N,)
 
 
@@ -113,27 +113,33 @@ class PairTable(NamedTuple):
                 yield with_apostrophes(source, forms), with_apostrophes(target, forms)
 
 
+class Preparation(NamedTuple):
+    """How the tables of a run are tokenised."""
+
+    # folder and both sides of at most MAX_VOCABULARY_LINES sampled pairs, an equal number of each
+    # table, to the function that learns their vocabulary
+    learner: Callable[[Path, list[str], list[str]], Learn]
+    change: Callable[[Tokenizer], Tokenizer] = lambda tokenizer: tokenizer  # see `write_vocabulary`
+    # writes what else belongs to the pairs of a table that are kept
+    finish: Finish = lambda folder, tokenizer, kept: None
+
+
 def write_tables(
+    source: TrainingSource,
     tables: Sequence[PairTable],
     folder: Path,
-    seed: int,
     progress: Progress,
-    *,
-    learn: Learn,
-    finish: Finish = lambda folder, tokenizer, kept: None,
+    how: Preparation,
 ) -> list[Dropped]:
-    """Tokenise tables into a folder; return how many pairs of each are left out.
-
-    learn: returns the tokenizer for at most MAX_VOCABULARY_LINES sampled pairs, an equal number of
-    each table. finish: writes what else belongs to the pairs of a table that are kept.
-    """
+    """Tokenise the tables of a run into a folder; return how many pairs of each are left out."""
     progress("reading", 0, 0)
     most, dropped = max(1, MAX_VOCABULARY_LINES // len(tables)), []
-    samples = [sampled_lines(table.pairs(), most, seed) for table in tables]
+    samples = [sampled_lines(table.pairs(), most, source.train.seed) for table in tables]
     sources = [text for sample in samples for text in sample[0]]
     targets = [text for sample in samples for text in sample[1]]
-    tokenizer, totals = learn(folder, sources, targets), [total for _, _, total in samples]
-    for table, total in zip(tables, totals, strict=True):
+    learn = how.learner(folder, sources, targets)
+    tokenizer = write_vocabulary(folder, source, learn, progress, how.change)
+    for table, (_, _, total) in zip(tables, samples, strict=True):
         place = folder / table.part
         place.mkdir(exist_ok=True)
 
@@ -149,30 +155,32 @@ def write_tables(
             name=table.name,
             advance=advance,
         )
-        finish(place, tokenizer, kept)
+        how.finish(place, tokenizer, kept)
         dropped.append(found)
     return dropped
 
 
-def load_table(
+def load_tables(
     source: TrainingSource,
-    table: PairTable,
+    tables: Sequence[PairTable],
     folder: Path,
     progress: Progress,
-    *,
-    learn: Learn,
-    finish: Finish = lambda folder, tokenizer, kept: None,
-) -> tuple[Table, Dropped]:
-    """Return one table, and how many of its pairs are left out; tokenise it the first time."""
+    how: Preparation,
+) -> tuple[list[Table], Dropped, Tokenizer]:
+    """Return the tables of a run, what all of them lack, and the tokenizer, made the first time."""
+    several = any(table.part for table in tables)
 
     def make(part: Path) -> None:
-        tables, seed = [table], source.train.seed
-        [dropped] = write_tables(tables, part, seed, progress, learn=learn, finish=finish)
-        write_made(part, dropped._asdict())
+        dropped = [one._asdict() for one in write_tables(source, tables, part, progress, how)]
+        write_made(part, dropped if several else dropped[0])
 
     prepare_folder(folder, make)
     with reading(f"the tokenised pairs in {folder} are"):
-        return read_pairs(folder), Dropped(**read_made(folder))
+        made = read_made(folder)
+        dropped = [Dropped(**record) for record in (made if several else [made])]
+        stored = [read_pairs(folder / table.part) for table in tables]
+    total = Dropped(*(sum(column) for column in zip(*dropped, strict=True)))
+    return stored, total, read_tokenizer(folder)
 
 
 def sampled_lines(
@@ -223,9 +231,9 @@ def learn_side(texts: list[str], config: TokenizerConfig) -> Tokenizer:
 def write_vocabulary(
     folder: Path,
     source: TrainingSource,
-    learn: Callable[[], Tokenizer],
+    learn: Learn,
     progress: Progress,
-    change: Callable[[Tokenizer], Tokenizer] | None = None,
+    change: Callable[[Tokenizer], Tokenizer] = lambda tokenizer: tokenizer,
 ) -> Tokenizer:
     """Write the tokenizer of the initial model, or a newly learned one, to a folder; return it.
 
@@ -237,7 +245,7 @@ def write_vocabulary(
     else:
         progress("learning the vocabulary", 0, 0)
         tokenizer = interruptible(learn)
-    tokenizer = change(tokenizer) if change else tokenizer
+    tokenizer = change(tokenizer)
     for name, content in tokenizer.files().items():
         write_bytes(folder / name, content)
     return tokenizer

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from attncli.data import corpus
 from attncli.task.table import TRAINING
-from attncli.training.settings.config import RunConfig
+from attncli.training.config import RunConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.files import write_bytes
 from models.core.registry import source_name
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from attncli.data.alignments import Index, PairLinks
-    from attncli.data.examples import Examples
+    from attncli.training.config import DataConfig
     from attncli.training.dev import Data, DevSet
+    from attncli.training.examples import Examples
     from attncli.training.interfaces import Progress
-    from attncli.training.settings.config import DataConfig
     from models.core.config import ModelConfig
     from models.core.types import VocabularySizes
 

@@ -11,9 +11,10 @@ from models.core.annexes import need_part
 from models.networks.image_encoder import ImageEncoder, pretrained_encoder
 
 if TYPE_CHECKING:
-    from attncli.training.folder import RunFolder
+    from pathlib import Path
+
+    from attncli.training.config import RunConfig
     from attncli.training.interfaces import Compared, Report
-    from attncli.training.settings.config import RunConfig
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
 
@@ -43,7 +44,7 @@ class Start:
         """Return what the model learned and forgot at the end of a Run; None of new weights."""
         return None
 
-    def is_compared(self, folder: RunFolder, step: int) -> bool:
+    def is_compared(self, folder: Path, step: int) -> bool:
         """Return True unless a finished run was interrupted before its comparison.
 
         step: update of its final model.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from models.core.errors import ResourceError
 
@@ -29,7 +29,7 @@ class World:
     def __enter__(self) -> World:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         """Leave the run."""
 
     def own_device(self, device: str) -> str:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attncli.data.recordings import SoundExamples
 from attncli.scoring.sequences import error_rate, exact_match
+from attncli.training.config import TrainConfig
 from attncli.training.dev import Decode, DevSet
 from attncli.training.interfaces import Scores
-from attncli.training.settings.config import TrainConfig
+from attncli.transcribe._examples import SoundExamples
 from models.core.types import Batch
-from models.engines.transcriber import Transcriber
 from models.networks.bundle import Bundle
 from models.networks.encoder_decoder import EncoderDecoder
 from models.search.batching import length_batches
+from models.speech.transcriber import Transcriber
 from models.text.tokenizer import Tokenizer
 
 

@@ -19,7 +19,7 @@ from attncli.transcribe._options import TranscribeOptions
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from attncli.render.transcripts import TranscribedFile
+    from attncli.transcribe.formats import TranscribedFile
 
 Format = Annotated[
     Literal["text", "tsv", "jsonl", "srt", "vtt", "ctm"],

@@ -11,15 +11,6 @@ import torch
 
 from attncli.data.corpus import held_out
 from attncli.data.named_files import find_images, open_images
-from attncli.data.recordings import (
-    FULL,
-    AugmentConfig,
-    SoundExamples,
-    SoundSamples,
-    Transcribed,
-    read_transcripts,
-)
-from attncli.data.tokens import Dropped, SideWriter
 from attncli.terminal.messages import abridged, counted
 from attncli.training.dev import Data
 from attncli.training.interfaces import Progress
@@ -31,12 +22,21 @@ from attncli.training.prepared import (
     write_made,
     write_vocabulary,
 )
+from attncli.training.tokens import Dropped, SideWriter
 from attncli.transcribe._dev import DevTranscripts
+from attncli.transcribe._examples import (
+    FULL,
+    AugmentConfig,
+    SoundExamples,
+    SoundSamples,
+    Transcribed,
+    read_transcripts,
+)
 from attncli.transcribe.source import AudioTraining
 from models.core.errors import ModelError, NotFoundError
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
-from models.signals.recordings import read_sound
+from models.speech.recordings import read_sound
 from models.text.tokenizer import Tokenizer
 
 TOKENS = 10  # any vocabulary: the frames of a slot do not depend on it

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attncli.data.recordings import read_transcripts
-from attncli.jobs.evaluate_command import Evaluation, command, files_of
+from attncli.options.evaluation import Evaluation, command, files_of
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import error_rate
+from attncli.transcribe._examples import read_transcripts
 from attncli.transcribe._options import TranscribeOptions
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from attncli.render.transcripts import TranscribedFile
+    from attncli.transcribe.formats import TranscribedFile
 
 
 @command

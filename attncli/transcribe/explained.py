@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from attncli.explain.runner import ExplainedLine, empty_output
 from attncli.faithful.result import Line
 from attncli.transcribe.runner import TranscribeRunner
 from models.core.errors import InputError
 from models.explain import ExplainOptions
-from models.explain.sound import explain_transcript
-from models.signals.sound_features import log_mel
+from models.speech.explained import explain_transcript
+from models.speech.features import log_mel
+from models.speech.transcriber import Transcriber
 
 
 def of_transcript(runner: TranscribeRunner, line: Line, options: ExplainOptions) -> ExplainedLine:
     """Explain the transcript of a recording of one piece; the line is its path."""
-    transcriber: Any = runner.model
-    if transcriber.config.audio.padded:
+    transcriber = runner.model
+    if not isinstance(transcriber, Transcriber):
         raise InputError(
             f"{line.text} for Whisper",
             "a model of speech that `attn train` made",

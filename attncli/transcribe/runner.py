@@ -7,29 +7,28 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from attncli.data.named_files import RECORDINGS, NamedFile
 from attncli.data.streams import open_output
 from attncli.faithful.look import look_of, milliseconds_of
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.line_streams import PictureFiles
 from attncli.render.image_attention import writer_of
-from attncli.render.sound_attention import MAX_DRAWN_SEGMENTS, WRITERS, sound_maps, strips, wav_of
-from attncli.render.transcripts import TIMED, TranscribedFile, record, rendered
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, counted, current_screen
 from attncli.transcribe._options import TranscribeOptions
+from attncli.transcribe.drawing import MAX_DRAWN_SEGMENTS, WRITERS, sound_maps, strips, wav_of
+from attncli.transcribe.formats import TIMED, TranscribedFile, record, rendered
 from models import load
 from models.core.errors import InputError, ModelError
-from models.engines.transcripts import NamedRecording, SpeechModel
 from models.search.prefix import Look, Steering
-from models.signals.recordings import Channel, header, read_sound
+from models.speech.recordings import Channel, Recording, header, read_sound
+from models.speech.transcripts import NamedRecording, SpeechModel
 
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
 
 
-class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
+class TranscribeRunner(Runner[NamedFile, TranscribedFile, SpeechModel, TranscribeOptions]):
     """A model of speech. `run` is the only way to transcripts, for commands, jobs and service."""
 
     task = shipped = "transcribe"
@@ -50,7 +49,8 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
     @classmethod
     def of(cls, model: SpeechModel, options: TranscribeOptions) -> TranscribeRunner:
         """Return the runner of a model."""
-        model = loading.configured(cls.task, model, options)  # a copy
+        model = model.languages(options.source, options.to)
+        model = loading.configured(model, options)  # a copy
         model.vad, model.doubtful = options.transcribe.vad, options.transcribe.doubtful
         return cls(model, options)
 
@@ -70,7 +70,7 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
                 for channel in range(1, count + 1) if self.options.channels else (0,):
                     remark = f"{file.name} has {remark}" if remark and channel < 2 else ""
                     waiting.append(TranscribedFile(file.name, remark=remark, channel=channel))
-                    yield file.name, partial(_content, file, channel)
+                    yield file.name, partial(_recording, file, channel)
 
         looks = [look_of(text) for text in self.options.look or ()]
         steering = Steering(
@@ -109,11 +109,16 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile]):
         return None if result.note else result.text
 
 
-def _content(file: NamedFile, channel: int = 0) -> Any:
-    """Return a recording's path or bytes, or one channel; raise ModelError if it is not there."""
+def _content(file: NamedFile) -> Path | bytes:
+    """Return a recording's path or bytes; raise ModelError if it is not there."""
     if file.fault:
         raise InputError(file.fault)
-    return Channel(file.content(), channel - 1) if channel else file.content()
+    return file.content()
+
+
+def _recording(file: NamedFile, channel: int) -> Recording:
+    """Return a recording, or one of its channels, from 1; see `_content`."""
+    return Channel(_content(file), channel - 1) if channel else _content(file)
 
 
 def drawing(

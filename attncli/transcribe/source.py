@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attncli.data import tones
 from attncli.data.embedded import as_table, as_tar
 from attncli.data.named_files import find_images, open_images
-from attncli.data.recordings import (
+from attncli.training.config import DataConfig
+from attncli.training.sources import MARGIN, SHARE, Comparison, Sizes, TrainingSource
+from attncli.transcribe import tones
+from attncli.transcribe._examples import (
     AugmentConfig,
     SoundExamples,
     Transcribed,
     range_of,
     read_transcripts,
 )
-from attncli.training.settings.config import DataConfig
-from attncli.training.sources import MARGIN, SHARE, Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError
 from models.core.settings import option
 from models.core.use_config import SavedSearchConfig
 
 if TYPE_CHECKING:
-    from attncli.data.examples import Examples
+    from attncli.training.examples import Examples
 
 FEW = 5000  # recordings, from which the default preset learns more than a smaller one
 

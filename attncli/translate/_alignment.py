@@ -33,7 +33,7 @@ def with_tags(
     flat = [part for parts in tagged for rank in by_rank(parts) for part in rank]
     found = iter(align(flat) if flat else [])
     return [
-        one._replace(translation=_carried(plan, one, found))
+        dataclasses.replace(one, translation=_carried(plan, one, found))
         if plan.tagged and one.translation
         else one
         for one, plan in each

@@ -6,13 +6,14 @@ A line of the input is a source and an output, between a tab or ` ||| `.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from attncli.data.corpus import PairLine, pair_of
 from attncli.data.lines import input_chunks
 from attncli.data.streams import as_json_line
 from attncli.faithful.result import Line
+from attncli.task.runner import JsonObject
 from attncli.terminal.messages import one_cell
 from models.core.errors import ConfigurationError
 
@@ -76,7 +77,7 @@ def score_row(found: PairScore, format: str) -> str:
         return shown
     if format == "tsv":
         return "\t".join([one_cell(pair.source), one_cell(pair.target), shown])
-    record: dict[str, Any] = {"source": pair.source, "target": pair.target}
+    record: JsonObject = {"source": pair.source, "target": pair.target}
     record |= {"log_prob": found.log_prob, "score": found.score}
     return as_json_line(record | ({"error": found.note} if found.note else {}))
 
@@ -117,9 +118,9 @@ def _with_prefix(line: Line, column: str) -> Line:
     return line._replace(text=text, prefix=prefix, looks=looks)
 
 
-def _texts(value: Any) -> tuple[str, ...] | None:
+def _texts(value: object) -> tuple[str, ...] | None:
     """Return one text or several; None for another value."""
-    texts: Sequence[Any] = [value] if isinstance(value, (str, int)) else value
+    texts: object = [value] if isinstance(value, (str, int)) else value
     if not isinstance(texts, list) or not all(isinstance(one, (str, int)) for one in texts):
         return None
     return tuple(map(str, texts))

@@ -1,4 +1,4 @@
-"""Settings of texts in training: sentence pairs, and rows of several inputs."""
+"""Settings of texts in training."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from attncli.data.corpus import CorpusPair, read_pairs
-from attncli.data.tables import row_pairs
-from attncli.training.settings.config import DataConfig
-from attncli.training.settings.corpora import CorpusConfig, with_absolute_paths
+from attncli.training.config import DataConfig
+from attncli.translate.corpora import CorpusConfig, with_absolute_paths
 from models.core.settings import option
 
 
@@ -101,23 +100,3 @@ class TextData(DataConfig):
             corpora=with_absolute_paths(self.corpora),
             dev_corpora=with_absolute_paths(self.dev_corpora),
         )
-
-
-@dataclass(frozen=True)
-class RowData(DataConfig):
-    """Rows of several inputs: a table whose first line names its columns."""
-
-    train: tuple[str, ...] = option((), "a table of rows")
-    dev: tuple[str, ...] = option((), "a table for evaluation during training")
-    target: str = option("target", "column of the target; model.inputs names the other columns")
-    images: str = option("", "a folder of the images of the rows, or a TAR file of them")
-    features: str = option(
-        "", "folder that caches the features of a frozen image encoder (empty: the user's cache)"
-    )
-
-    FOLDERS = ("images",)
-    CACHES = ("features",)
-
-    def rows(self, files: Sequence[Path | str], part: str = "train") -> Iterable[tuple[str, str]]:
-        """Return the target of each row; raise ModelError for a table without targets."""
-        return row_pairs(files, (), self.target)

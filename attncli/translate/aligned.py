@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
+import numpy as np
 import torch
 
 from attncli.align.pairs import Aligner, drawn, every_head, side_by_side
@@ -34,7 +35,7 @@ def with_alignments(
         for (n, _), pairs in zip(asked, zip(*of_models, strict=True), strict=True):
             aligned.setdefault(n, []).append(side_by_side(pairs))
         yield [
-            outcome._replace(alignments=tuple(aligned.get(n, ())))
+            replace(outcome, alignments=tuple(aligned.get(n, ())))
             for n, outcome in enumerate(outcomes)
         ]
 
@@ -58,12 +59,15 @@ def _aligned(
     return [_whole(outcomes[n], [next(each) for _ in parts], aligner) for n, parts in asked]
 
 
-def _whole(outcome: TranslatedLine, parts: list[tuple[Alignment, Any]], by: Aligner) -> AlignedPair:
+def _whole(
+    outcome: TranslatedLine, parts: list[tuple[Alignment, np.ndarray | None]], by: Aligner
+) -> AlignedPair:
     """Return the alignment of a hypothesis. parts: with the weights of every head, or None."""
     found = zip([alignment for alignment, _ in parts], outcome.stand_ins, strict=True)
     whole = joined([with_parts(*each) for each in found])
     heads = parts[0][1] if len(parts) == 1 else None
-    return drawn(PairLine(outcome.line.number, "", ""), whole, by, heads)
+    pair = PairLine(outcome.line.number, outcome.line.text, outcome.text)
+    return drawn(pair, whole, by, heads)
 
 
 def joined(parts: Sequence[Alignment]) -> Alignment:
@@ -81,7 +85,7 @@ def joined(parts: Sequence[Alignment]) -> Alignment:
         weights=torch.block_diag(*(part.weights for part in parts)),
         links=frozenset(links),
         score=sum(part.score for part in parts) / len(parts),
-        null=torch.cat([part.null for part in parts]),
+        null=torch.cat([part.null for part in parts if part.null is not None]),
         note="; ".join(part.note for part in parts if part.note),
         entries=tuple(entries),
     )

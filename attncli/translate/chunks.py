@@ -131,7 +131,10 @@ def joined(line: Line, ends: Sequence[str], outcomes: Sequence[TranslatedLine]) 
     parts: dict[str, Any] = {
         name: tuple(part for one in outcomes for part in getattr(one, name)) for name in JOINED
     }
-    return TranslatedLine(line, Translation(line.text, hypotheses), notes)._replace(
+    return TranslatedLine(
+        line,
+        Translation(line.text, hypotheses),
+        notes,
         lost="".join(dict.fromkeys("".join(one.lost for one in outcomes))),
         foreign=all(one.foreign for one in outcomes if one.line.text.strip()),
         in_target=all(one.in_target for one in outcomes if one.line.text.strip()),

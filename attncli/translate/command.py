@@ -12,9 +12,9 @@ import typer
 from attncli.data.lines import MAIL, input_chunks, is_mail
 from attncli.data.streams import check_output, open_output
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.jobs.loading import row_inputs
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
+from attncli.options.loading import row_inputs
 from attncli.terminal import console
 from attncli.translate import _scores as scores
 from attncli.translate.doubts import check_judges
@@ -121,7 +121,7 @@ class TranslateCommand(TranslateOptions):
             elif self.score:
                 complete = _write_scores(runner, stream, output)
             else:
-                complete = _write_lines(runner, stream, output, drawing, read)
+                complete = self._write_lines(runner, stream, output, drawing, read)
         raise typer.Exit(not complete or (self.strict and runner.failing))
 
     @property
@@ -171,6 +171,45 @@ class TranslateCommand(TranslateOptions):
             _refuse_given(unfit, found)
         return documents, choice
 
+    def _write_lines(
+        self,
+        runner: TranslateRunner,
+        source: BinaryIO,
+        output: Path | None,
+        drawing: line_streams.Drawing,
+        read: Callable[[BinaryIO], Iterator[list[Line]]],
+    ) -> bool:
+        """Translate and write the lines of a stream; return True if all could be translated."""
+        picture = line_streams.Picture(drawing)
+        with reviewed(self.review) as doubts:
+            report = OutputReport(doubts=doubts)
+
+            def remarks(results: list[TranslatedLine]) -> Iterator[str]:
+                if results[0].line.number == 1 and is_mail(one.line.text for one in results):
+                    yield f"the head of a mail is translated as text; {MAIL}"
+                yield from report.messages(results)
+
+            complete = line_streams.write_lines(
+                runner,
+                source,
+                output,
+                picture,
+                weights=any(self.shown.values()),
+                show=self.show,
+                remarks=remarks,
+                read=read,
+            )
+            for message in report.totals(above=REPORTED):
+                console.warn(message)
+            if remark := report.copied():
+                console.say(remark)
+            if summary := doubts.summary():
+                console.warn(summary)
+            picture.draw()
+            if runner.summary:
+                console.say(runner.summary)
+        return complete
+
 
 def _refuse_given(options: Mapping[str, bool], why: str) -> None:
     """Raise a usage error for the first option that was given: whose value is True."""
@@ -193,45 +232,6 @@ def _write_document(
             shown=line_streams.is_away(output),
             doubts=doubts,
         )
-    return complete
-
-
-def _write_lines(
-    runner: TranslateRunner,
-    source: BinaryIO,
-    output: Path | None,
-    drawing: line_streams.Drawing,
-    read: Callable[[BinaryIO], Iterator[list[Line]]],
-) -> bool:
-    """Translate and write the lines of a stream; return True if all could be translated."""
-    picture, given = line_streams.Picture(drawing), runner.options
-    with reviewed(given.review) as doubts:
-        report = OutputReport(doubts=doubts)
-
-        def remarks(results: list[TranslatedLine]) -> Iterator[str]:
-            if results[0].line.number == 1 and is_mail(one.line.text for one in results):
-                yield f"the head of a mail is translated as text; {MAIL}"
-            yield from report.messages(results)
-
-        complete = line_streams.write_lines(
-            runner,
-            source,
-            output,
-            picture,
-            weights=any(given.shown.values()),
-            show=given.show,
-            remarks=remarks,
-            read=read,
-        )
-        for message in report.totals(above=REPORTED):
-            console.warn(message)
-        if remark := report.copied():
-            console.say(remark)
-        if summary := doubts.summary():
-            console.warn(summary)
-        picture.draw()
-        if runner.summary:
-            console.say(runner.summary)
     return complete
 
 

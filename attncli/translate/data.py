@@ -18,28 +18,26 @@ import numpy as np
 from attncli.data import corpus
 from attncli.data.alignments import read_word_links, token_links
 from attncli.data.corpus import MAX_DEV_SOURCES, MIN_DEV_SOURCES, SMALL_DEV_SOURCES, held_out
-from attncli.data.examples import Examples, Side
-from attncli.data.mixture import Direction, Mixture, Variation, shares_of
-from attncli.data.tokens import Dropped, read_pairs, write_links
 from attncli.terminal.messages import counted
 from attncli.training.dev import Data
+from attncli.training.examples import Examples, Side
 from attncli.training.interfaces import Progress
 from attncli.training.prepared import (
+    Learn,
     PairTable,
+    Preparation,
     learn_tokenizer,
-    prepare_folder,
+    load_tables,
     read_forms,
-    read_made,
     reading,
     start_forms,
     write_forms,
-    write_made,
-    write_tables,
-    write_vocabulary,
 )
-from attncli.training.settings.corpora import CorpusConfig
-from attncli.translate._dev import DevDirections, DevTexts
+from attncli.training.tokens import write_links
+from attncli.translate.corpora import CorpusConfig
+from attncli.translate.dev import DevDirections, DevTexts
 from attncli.translate.lexicon import marked_pairs, packed_entries, run_entries, with_marks
+from attncli.translate.mixture import Direction, Mixture, Variation, shares_of
 from attncli.translate.source import TextTraining
 from models.core.annexes import need_part
 from models.core.files import write_text
@@ -66,12 +64,11 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     replay = replay_corpora(source, folder) if data.replay and several else ([], [])
     lexicon = lexicon_of(source, own) if data.lexicon else b""
     corpora, tables = run_tables(source, own, held, replay[0], lexicon)
-    prepare_folder(place, lambda part: prepare(source, tables, part, progress))
-    with reading(f"the tokenised pairs in {place} are"):
-        made, forms = read_made(place), read_forms(place)
-        dropped = [Dropped(**record) for record in (made if several else [made])]
-        stored = [read_pairs(place / table.part) for table in tables]
-    tokenizer = Tokenizer.read(place)
+    stored, dropped, tokenizer = load_tables(
+        source, tables, place, progress, preparation(source, tables)
+    )
+    with reading(f"the preparation of texts in {place} is"):
+        forms = read_forms(place)
     examples: Examples = stored[0]
     count, sides, remarks = 0, [one.sides for one in stored], tuple[str, ...]()
     if several:
@@ -84,7 +81,7 @@ def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
     return Data(
         tokenizer,
         examples,
-        Dropped(*(sum(column) for column in zip(*dropped, strict=True))),
+        dropped,
         dev,
         read_dev(replay[1], source.tokenizer),
         prepare=forms,
@@ -213,29 +210,23 @@ def lexicon_of(source: TextTraining, corpora: Sequence[CorpusConfig]) -> bytes:
     )
 
 
-def prepare(
-    source: TextTraining, tables: Sequence[PairTable], folder: Path, progress: Progress
-) -> None:
-    """Write the tokenizer of all corpora, and their columns."""
+def preparation(source: TextTraining, tables: Sequence[PairTable]) -> Preparation:
+    """Return how the corpora of a run are tokenised, with one tokenizer for all of them."""
     links = source.data.links
 
-    def learn(part: Path, sources: list[str], targets: list[str]) -> Tokenizer:
+    def learner(part: Path, sources: list[str], targets: list[str]) -> Learn:
         pairs = zip(sources, targets, strict=True)
         sides = [*zip(*(pair for pair in pairs if OPEN not in pair[0]), strict=True)] or [(), ()]
         plain, others = map(list, sides)
         write_forms(part, source.start_from, plain, others)
-        change = with_marks if source.data.lexicon else None
-        learned = partial(learn_tokenizer, plain, others, source.tokenizer)
-        return write_vocabulary(part, source, learned, progress, change)
+        return partial(learn_tokenizer, plain, others, source.tokenizer)
 
     def finish(part: Path, tokenizer: Tokenizer, kept: np.ndarray) -> None:
         if links:
             write_links(part, links_of(Path(links), tables[0], kept, tokenizer))
 
-    seed = source.train.seed
-    dropped = write_tables(tables, folder, seed, progress, learn=learn, finish=finish)
-    made = [one._asdict() for one in dropped]
-    write_made(folder, made if source.data.corpora else made[0])
+    found = Preparation(learner, finish=finish)
+    return found._replace(change=with_marks) if source.data.lexicon else found
 
 
 def links_of(

@@ -14,28 +14,10 @@ from attncli.faithful.checks import NAMES
 from attncli.faithful.result import TranslatedLine
 from attncli.terminal.messages import counted, one_cell
 from models.core.errors import ConfigurationError
-from models.core.types import Confidence
 
 Named = Callable[[int], str]  # what messages call the line with a number
-REASONS = {
-    "lost": "not translated: {}",
-    "added": "without a source word: {}",
-    "unknown": "no known word: {}",
-}
 LISTED = 20  # doubtful texts of a document that are named
 COLUMNS = ("line", "confidence", "reason", "source", "output")
-
-
-def reason(line: TranslatedLine) -> str:
-    """Return why a line is doubtful; "" if it is not."""
-    found = [_told(REASONS[name], name, line.doubts) for name in REASONS]
-    told = "; ".join(filter(None, found))
-    return told or ("improbable words" if line.doubts else "")
-
-
-def _told(text: str, name: str, doubts: Sequence[Confidence]) -> str:
-    words = dict.fromkeys(word for one in doubts for word in getattr(one, name))
-    return text.format(", ".join(words)) if words else ""
 
 
 class Doubts:
@@ -53,7 +35,7 @@ class Doubts:
         """Count a line, and write it if it is doubtful or fails a check."""
         self._judged += line.confidence is not None
         self._doubtful += bool(line.doubts)
-        told = [reason(line), *(f"{NAMES[one.name]}: {one.found}" for one in line.checks)]
+        told = [line.doubt, *(f"{NAMES[one.name]}: {one.found}" for one in line.checks)]
         if self._write and any(told):
             value = f"{line.confidence.value:.2f}" if line.confidence else ""
             texts = ("; ".join(filter(None, told)), line.line.text, line.text)
@@ -86,7 +68,7 @@ def listed(lines: Sequence[TranslatedLine], name: Named) -> Iterator[str]:
     """Yield a message for each of the first doubtful lines, and the number of all."""
     doubtful = [one for one in lines if one.doubts]
     for one in doubtful[:LISTED]:
-        yield f"{name(one.line.number)}: may have another sense; {reason(one)}"
+        yield f"{name(one.line.number)}: may have another sense; {one.doubt}"
     if len(doubtful) > LISTED:
         judged = sum(one.confidence is not None for one in lines)
         yield f"{len(doubtful):,} of {counted(judged, 'text')} may have another sense"

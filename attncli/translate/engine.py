@@ -13,8 +13,7 @@ from attncli.data.memory import read_memory
 from attncli.data.streams import TEXT
 from attncli.data.tables import read_glossary, read_lexicon_table
 from attncli.faithful.divide import PlanOptions
-from attncli.jobs import loading
-from attncli.options import shared
+from attncli.options import loading, shared
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.task.runner import Models

@@ -15,9 +15,8 @@ from attncli.data.streams import write_stdout
 from attncli.data.tables import row_pairs
 from attncli.faithful.checks import check
 from attncli.faithful.result import Line
-from attncli.jobs import loading
-from attncli.jobs.evaluate_command import Evaluation, ModelOutputs, command
-from attncli.options import shared
+from attncli.options import loading, shared
+from attncli.options.evaluation import Evaluation, ModelOutputs, command
 from attncli.render.plots import Bar, Curve, bleu_by_length
 from attncli.render.rows import columns
 from attncli.scoring.comet import open_comet

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attncli.data.tables import LexiconRow, read_lexicon_table
-from attncli.training.settings.corpora import CorpusConfig
+from attncli.translate.corpora import CorpusConfig
 from models.core.errors import ConfigurationError, InputError
 from models.text.lexicon import COMMON as TELLING
 from models.text.lexicon import (

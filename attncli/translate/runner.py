@@ -20,10 +20,9 @@ from attncli.data.tables import as_rows
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.faithful.steer import alternatives, steered
-from attncli.jobs import loading
-from attncli.jobs.loading import model_names
-from attncli.options.settings import HardAttention
-from attncli.render.alignment import inputs_of, linked, record_of
+from attncli.options import loading
+from attncli.options.loading import model_names
+from attncli.render.alignment import inputs_of, linked, page, record_of
 from attncli.render.alignment_writers import heat_maps
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
 from attncli.task.runner import JsonObject
@@ -31,10 +30,10 @@ from attncli.terminal.messages import counted, current_screen, one_cell
 from attncli.translate import engine as engines
 from attncli.translate._alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
-from attncli.translate.doubts import reason
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
 from attncli.translate.writers import OutputReport
 from models.core.errors import ConfigurationError
+from models.core.types import EMPTY, Translation
 from models.search.repeats import repetition
 from models.storage.installed import default_model
 from models.text.languages import Glossary, Term
@@ -43,7 +42,6 @@ from models.text.lexicon import ALWAYS, LexiconEntry, grouped
 if TYPE_CHECKING:
     from attncli.align.pairs import Aligner
     from attncli.task.panels import AlignedPair
-    from models.core.types import Translation
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
     from models.search.alternatives import Alternative
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
 RecogniseLines = Callable[[Sequence[Line]], list[str]]  # the language of each line of a chunk
 
 
-class TranslateRunner(RowRunner[Line, TranslatedLine]):
+class TranslateRunner(RowRunner[Line, TranslatedLine, "TextTranslator", TranslateOptions]):
     """Models that translate lines. `run` is the only way to a translation."""
 
     task = shipped = "translate"
@@ -89,7 +87,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         """Return the runner of a model."""
         recognises = options.source == AUTO
         opening = replace(options, source="") if recognises else options
-        translator: TextTranslator = loading.configured("translate", model, opening)
+        translator = loading.configured(model, opening)
         if options.text.address:
             translator = translator.with_address(options.text.address)
         if options.glossary:
@@ -106,9 +104,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         if recognises:
             # imported here because other translations then start faster
             from attncli.classify.languages import LineLanguages
-            from attncli.classify.runner import ClassifyRunner
+            from attncli.classify.runner import ClassifyOptions, ClassifyRunner
 
-            classifier = ClassifyRunner.open(None, replace(opening, attention=HardAttention()))
+            given = ClassifyOptions(options.device, options.threads, messages=options.messages)
+            classifier = ClassifyRunner.open(None, given)
             languages = LineLanguages(classifier.model, translator.to)
         runner = cls(translator, options, languages=languages)
         assert runner._backward if options.back else True  # raises without that direction
@@ -146,11 +145,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
     ) -> Iterator[list[TranslatedLine]]:
         options = self.options
         if options.prefix or options.look:
-            own = {"prefix": options.prefix, "looks": options.look}
-            chunks = (
-                [line if line.prefix or line.looks else line._replace(**own) for line in chunk]
-                for chunk in chunks
-            )
+            chunks = ([_steered(line, options) for line in chunk] for chunk in chunks)
         if self.model.inputs:  # a row is not text
             options = replace(options, verbatim=True, text=LineSettings(long_lines="refuse"))
         has_tags = options.keep_tags or options.document
@@ -176,12 +171,25 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             if not (self.languages or self.model.source_language):
                 starts = (one.parts[0].language for one in results if one.parts)
                 self.recognised.update(filter(None, starts))
-            yield self._with_back(results) if options.back else results
+            results = self._with_back(results) if options.back else results
+            yield [replace(one, by=self) for one in results]
+
+    def weighed(self, result: TranslatedLine) -> TranslatedLine:
+        """Return a result with the alignment by each model; a text that was copied has no links."""
+        from attncli.translate.aligned import with_alignments  # imports torch
+
+        if result.alignments:
+            return result
+        if not result.parts:
+            none = Translation(result.source, (EMPTY,), result.to)
+            result = replace(result, parts=(none,), stand_ins=((),))
+        [[found]] = with_alignments([[result]], self._aligners)
+        return found
 
     def _with_back(self, results: Sequence[TranslatedLine]) -> list[TranslatedLine]:
         """Return results with their outputs translated back: a changed sense shows there."""
         [found] = self._backward.run([[Line(one.line.number, one.text) for one in results]])
-        return [one._replace(back=other.text) for one, other in zip(results, found, strict=True)]
+        return [replace(one, back=other.text) for one, other in zip(results, found, strict=True)]
 
     @cached_property
     def _backward(self) -> TranslateRunner:
@@ -221,7 +229,11 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
                 output["repetition"] = {"phrase": found.phrase, "count": found.times}
         for pair, output in zip(result.alignments, outputs, strict=False):
             units = {"source": pair.source, "target": pair.target}
-            output["alignment"] = {**units, **record_of(pair.panels[0]), **inputs_of(pair)}
+            output["alignment"] = {
+                **units,
+                **record_of(pair.panels[0]),
+                **inputs_of(pair.panels[0]),
+            }
         record: JsonObject = {"source": result.line.text, "hypotheses": outputs}
         if self.model.read_mode.startswith("hard"):
             record["read"] = self.model.read_mode
@@ -233,7 +245,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             record["memory"] = result.memory
         if result.confidence:
             record["confidence"] = round(result.confidence.value, 4)
-        if why := reason(result):
+        if why := result.doubt:
             record["doubt"] = why
         if result.checks:
             record["checks"] = [check._asdict() for check in result.checks]
@@ -249,6 +261,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
         """Return the alignment of the best output of a line."""
         screen = current_screen()
         return "".join(heat_maps(pair, screen) for pair in result.alignments[:1])
+
+    def page(self, result: TranslatedLine) -> tuple[bytes, int]:
+        """Return the heat map of the best output that can be pointed at."""
+        return page(result.alignment)
 
     def drawn(self, result: TranslatedLine) -> Sequence[AlignedPair]:
         """Return the alignment of the best output of a line."""
@@ -293,3 +309,10 @@ class TranslateRunner(RowRunner[Line, TranslatedLine]):
             aligner_of(model, own, name=name, model=title, heads=heads, max_batch_tokens=size)
             for name, title, model in zip(names, titles, self.in_torch, strict=True)
         ]
+
+
+def _steered(line: Line, options: TranslateOptions) -> Line:
+    """Return a line with the prefix and the looks of the options, unless it has its own."""
+    if line.prefix or line.looks:
+        return line
+    return line._replace(prefix=options.prefix, looks=options.look)

@@ -14,16 +14,16 @@ from attncli.data import grammar
 from attncli.data.alignments import read_links
 from attncli.data.corpus import fingerprint, read_pairs
 from attncli.data.embedded import as_table
-from attncli.training.settings.config import DataConfig
-from attncli.training.settings.corpora import CorpusConfig, check_corpora
+from attncli.training.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource, fit_limits
-from attncli.translate._settings import RowData, TextData
+from attncli.translate._settings import TextData
+from attncli.translate.corpora import CorpusConfig, check_corpora
 from models.core.errors import ModelError
 from models.core.use_config import check_joint
 
 if TYPE_CHECKING:
     from attncli.data.alignments import Index, PairLinks
-    from attncli.data.examples import Examples
+    from attncli.training.examples import Examples
     from models.core.use_config import SavedSearchConfig
 
 FEW = 5000  # pairs
@@ -78,7 +78,7 @@ class TextTraining(TrainingSource):
     def check(self) -> None:
         """Refuse settings of other kinds, and incomplete sets of files."""
         super().check()
-        check_files(self.data)
+        check_files(self.data.train, self.data.dev)
         check_corpora(self.data.corpora, name="data.corpora", most=2)
         check_corpora(self.data.dev_corpora, name="data.dev_corpora", most=100)
         self.check_examples()
@@ -160,16 +160,16 @@ def as_links(pair: grammar.Pair) -> str:
     return " ".join(f"{i}-{j}" for i, j in pair.links) + "\n"
 
 
-def check_files(data: TextData | RowData) -> None:
+def check_files(train: Sequence[str], dev: Sequence[str]) -> None:
     """Raise ModelError if the named files do not belong together."""
-    if len(data.train) > 2:
-        names = " ".join(Path(path).name for path in data.train)
+    if len(train) > 2:
+        names = " ".join(Path(path).name for path in train)
         raise ModelError(
-            f"{len(data.train)} training files ({names})",
+            f"{len(train)} training files ({names})",
             "two, source and target, or one TSV",
             "name dev files after --dev; give several tables as one pattern, quoted: 'data/*.tsv'",
         )
-    if data.dev and not data.train:
+    if dev and not train:
         raise ModelError(
             "dev files without training files", "both, or neither to learn the embedded grammar"
         )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from models.alignment._chain import smoothed
+from models.alignment.chain import smoothed
 from models.alignment.links import Links, extract, mutual, symmetrise
 from models.alignment.weights import (
     ALL_HEADS,
@@ -33,29 +33,14 @@ from models.core.errors import ConfigurationError
 from models.core.types import Translation
 from models.core.use_config import AlignConfig
 from models.engines.translator import Translator
+from models.text.alignment import Alignment
 from models.text.languages import parse_direction
-from models.text.lexicon import UnitEntry
 from models.text.tokenizer import END
 from models.text.units import Units
 
 NO_LINKS: Links = frozenset()
 THRESHOLD = 0.45  # of transport, for the chosen head
 NEAR = 0.9  # share of the best head's score at which the mean of its layer is preferred
-
-
-class Alignment(NamedTuple):
-    """Units of a source and of its translation, and the links between them."""
-
-    source: tuple[str, ...]  # I units
-    target: tuple[str, ...]  # J units
-    weights: Tensor  # (J, I): attention weight of each target unit on each source unit
-    links: Links  # (source unit, target unit), counted from 0
-    score: float  # mean log-probability of a target token under the model; NaN: not computed
-    null: Tensor  # (J,): weight on no source unit
-    note: str = ""  # reason why there are no weights; empty if there are
-    inputs: tuple[str, ...] = ()  # of a model of several inputs: that of each source unit
-    cells: Tensor | None = None  # (J, C): weight of each target unit on each cell of the image
-    entries: tuple[UnitEntry, ...] = ()  # of a lexicon, that the model read in the source
 
 
 def align(
@@ -112,7 +97,9 @@ def directions(translator: Translator, config: AlignConfig) -> list[Translator]:
 def with_links(found: Iterable[Alignment], config: AlignConfig) -> list[Alignment]:
     """Return alignments with the links of their weights; there are none if there is a note."""
     return [
-        one if one.note else one._replace(links=extract(one.weights, one.null, config))
+        one
+        if one.note or one.null is None
+        else one._replace(links=extract(one.weights, one.null, config))
         for one in found
     ]
 

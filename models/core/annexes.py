@@ -31,10 +31,10 @@ ANNEXES: dict[str, AnnexRow] = {
     "speech": {
         "task": {"transcribe": "attncli.transcribe:TASK"},
         "family": {
-            "listen-attend-spell": "models.networks.sound_families:ListenAttendSpell",
-            "speech-transformer": "models.networks.sound_families:SpeechTransformer",
+            "listen-attend-spell": "models.speech.families:ListenAttendSpell",
+            "speech-transformer": "models.speech.families:SpeechTransformer",
         },
-        "source": {"audio": "models.core.audio_source:AudioSource"},
+        "source": {"audio": "models.speech.source:AudioSource"},
         "published": {
             "whisper": "models.importers.whisper:Whisper",
             "faster-whisper": "models.importers.whisper_files:FasterWhisper",
@@ -46,31 +46,31 @@ ANNEXES: dict[str, AnnexRow] = {
             "POST /v1/audio/transcriptions": "attncli.serve.transcripts:transcriptions",
         },
     },
-    "serve": {"command": {"serve": "attncli.commands.serve:ServeCommand"}},
-    "bulk": {"command": {"bulk": "attncli.commands.bulk:bulk"}},
+    "serve": {"command": {"serve": "attncli.serve.command:ServeCommand"}},
+    "bulk": {"command": {"bulk": "attncli.bulk.command:bulk"}},
     "several inputs": {
         "family": {
-            "multi-source": "models.networks.several_inputs:MultiSource",
-            "multi-source-transformer": "models.networks.several_inputs:MultiSourceTransformer",
+            "multi-source": "models.several_inputs.families:MultiSource",
+            "multi-source-transformer": "models.several_inputs.families:MultiSourceTransformer",
         },
         "combination": {
-            "flat": "models.attention.combinations:Flat",
-            "hierarchical": "models.attention.combinations:Hierarchical",
+            "flat": "models.several_inputs.combinations:Flat",
+            "hierarchical": "models.several_inputs.combinations:Hierarchical",
         },
-        "source": {"rows": "models.core.row_source:RowSource"},
-        "training": {"rows": "attncli.translate.rows_source:RowTraining"},
+        "source": {"rows": "models.several_inputs.source:RowSource"},
+        "training": {"rows": "attncli.several_inputs.source:RowTraining"},
     },
-    "compare": {"command": {"models compare": "attncli.commands.compare:CompareCommand"}},
+    "compare": {"command": {"models compare": "attncli.compare.command:CompareCommand"}},
     "importers": {
         "importer": {
             "hub": "models.importers.hub",
             "files": "models.importers.base",
-            "heads": "attncli.jobs.heads",
+            "heads": "attncli.importers.heads",
         }
     },
     "align train": {
-        "command": {"align train": "attncli.commands.train_aligner:align_train"},
-        "aligner": {"tables": "models.storage.statistical", "hmm": "models.alignment.hmm"},
+        "command": {"align train": "attncli.align_train.command:align_train"},
+        "aligner": {"tables": "models.align_train.tables", "hmm": "models.align_train.hmm"},
     },
     "fine-tuning": {
         "start": {

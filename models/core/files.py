@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from models.core.errors import InputError, ResourceError
+from models.core.errors import InputError, ModelError, ResourceError
 from models.core.limits import MODEL_FILE_BYTES
 
 try:
@@ -26,6 +26,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 NAME_BYTES = 200  # bytes of the target's name kept in a temporary name; file systems allow 255
+LOCK = ".lock"  # file of a folder that is locked
 PART, OLD = ".part", ".old"  # suffixes of temporary names
 NEW_FILE = os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 CANNOT_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)  # of a folder
@@ -222,6 +223,32 @@ def try_lock(descriptor: int) -> bool:
     except OSError:  # a file system without locks
         return True
     return True
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock a folder for this process inside a `with` block; create it if it is missing.
+
+    Raise a ModelError if another process has locked it. The kernel releases the lock of a killed
+    process, so no lock is ever stale. A start that is refused leaves no lock.
+    """
+    with write_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        before = {path.name for path in folder.iterdir()}
+        file = open_append(folder / LOCK)
+    with file:
+        if not try_lock(file.fileno()):
+            raise ModelError(
+                f"another process works in {folder}",
+                "a folder that no other process uses",
+                "wait for that process, stop it, or choose another folder",
+            )
+        try:
+            yield
+        except ModelError:
+            if LOCK not in before and {path.name for path in folder.iterdir()} == before | {LOCK}:
+                (folder / LOCK).unlink()
+            raise
 
 
 def _create(path: Path, permissions: int = 0o666) -> BinaryIO:

@@ -21,6 +21,7 @@ from models.core.registry import names as registered_names
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[[type], Any])
 V = TypeVar("V")
+Tables = Mapping[str, Mapping[str, Any]]  # settings by table
 Values = dict[str, Any]  # settings by name, as JSON and TOML store them, tables in tables
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 DEEPEST = 1000  # parts of a dotted key of TOML, whose time grows with their square

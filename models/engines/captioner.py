@@ -16,7 +16,7 @@ from models.core.config import BATCH_IMAGES
 from models.core.limits import at_once
 from models.core.types import Hypothesis, Memory, Span
 from models.core.use_config import SearchConfig
-from models.engines._steered import looked_at, steered_search
+from models.engines.steered import looked_at, steered_search
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle
 from models.networks.decoder import DecoderOutput

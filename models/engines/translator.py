@@ -81,7 +81,7 @@ def mean_log_probs(log_probs: Sequence[Tensor]) -> Tensor:
 
 
 def check_equal(
-    members: Sequence[M], names: Sequence[str], what: str, value_of: Callable[[M], Any]
+    members: Sequence[M], names: Sequence[str], what: str, value_of: Callable[[M], object]
 ) -> None:
     """Raise ConfigurationError unless a value is equal for all models.
 
@@ -98,7 +98,7 @@ def check_equal(
             )
 
 
-def target_tokens(member: Any) -> tuple[str, ...]:
+def target_tokens(member: Translator) -> tuple[str, ...]:
     """Return the tokens of a model's outputs, by id."""
     return member.tokenizer.pieces(range(member.tokenizer.target.get_piece_size()))
 
@@ -106,7 +106,7 @@ def target_tokens(member: Any) -> tuple[str, ...]:
 class TorchSearch(TextTranslator):
     """Text models that torch searches: one, or several together."""
 
-    def memory(self, sources: Sequence[EncodedText]) -> Any:
+    def memory(self, sources: Sequence[EncodedText]) -> Memory | Memories:
         """Return the memory of encoded texts, padded to the longest."""
         raise NotImplementedError
 

@@ -72,7 +72,7 @@ class Bundle(NamedTuple):
     alignment: AlignConfig = AlignConfig()
     statistical: Any = None  # tables of word links, of the annex that trains aligners
     prepare: PrepareConfig = PrepareConfig()
-    replay: bytes = b""  # packed; see models.storage.replay
+    replay: bytes = b""  # packed; see attncli.fine_tuning.replay_set
     lexicon: bytes = b""  # packed; see models.text.lexicon
     confidence: ConfidenceConfig = ConfidenceConfig()  # of these weights
 

@@ -12,10 +12,10 @@ from models.core.config import RECURRENT_SCORE, ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.registry import find
 from models.core.types import VocabularySizes
-from models.networks._recurrent_encoder import RnnEncoder
 from models.networks.decoder import Decoder
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.image_encoder import ImageEncoder, pretrained_parameters
+from models.networks.recurrent_encoder import RnnEncoder
 from models.networks.transformer_decoder import TransformerDecoder
 
 

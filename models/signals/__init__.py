@@ -1,1 +1,1 @@
-"""Images and sound: opening of files, features, speech detection, labels of an image network."""
+"""Images: opening of files, labels of an image network."""

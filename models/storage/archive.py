@@ -12,11 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from models.core.errors import InputError, intact
+from models.core.errors import InputError, ModelError, intact
 from models.core.files import read_regular, replacing, write_errors
 from models.core.limits import MODEL_FILE_BYTES
 from models.core.settings import Values
 from models.storage.digests import NAME as SUMS
+from models.storage.installed import Installed, installed
 from models.storage.settings import (
     CARD,
     LEXICON,
@@ -177,3 +178,12 @@ def read_card(folder: Path) -> str:
         return read_regular(folder / CARD).decode("utf-8", "replace")
     except (OSError, InputError):
         return ""
+
+
+def listed() -> Iterator[tuple[Installed, Facts | None]]:
+    """Yield the models in every place, with the facts about them; None: they are damaged."""
+    for model in installed():
+        try:
+            yield model, read_facts(model.folder)
+        except ModelError:
+            yield model, None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from models.core.errors import DamagedError, intact
+from models.core.errors import DamagedError, ModelError, intact
 from models.core.files import read_regular, write_bytes, write_text
 
 NAME = "SHA256SUMS"
@@ -100,6 +100,17 @@ def file_digest(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def weights_hash(folder: Path) -> str:
+    """Return a hash of the weights in a model's folder."""
+    try:
+        return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    except OSError as error:
+        raise ModelError(
+            f"cannot read the initial model {folder} ({error.strerror})",
+            "a folder made by `attn train`",
+        ) from None
 
 
 def _write(folder: Path, digests: Digests) -> None:

@@ -14,6 +14,7 @@ Nothing here imports torch.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from models.core.errors import InputError, NotFoundError, unknown_name
 
 BOX = Path(__file__).parents[1] / "pretrained"
 RUNS = Path("runs")
+SEED = re.compile(r"seed-(\d+)")  # name of the folder of a run of a comparison, in its variant's
 MODELS_VARIABLE = "ATTN_MODELS"
 LISTED = 8  # models named in a message
 # used where no model is given

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.training import estimate
+from attncli.train import estimate
 from tests.docs.workplace import write_workplace
 
 

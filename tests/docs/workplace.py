@@ -12,8 +12,8 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from attncli.data import tones
 from attncli.data.grammar import generate
+from attncli.transcribe import tones
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.networks.bundle import Bundle, build, save, sizes_of
 from models.storage.installed import BOX

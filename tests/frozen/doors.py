@@ -8,16 +8,15 @@ import json
 import sys
 import urllib.request
 from collections.abc import Callable
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import attncli
-from attncli.data import tones
-from attncli.jobs import _bulk_work as bulk_work
-from attncli.serve.options import ServeOptions
+from attncli.bulk import _work as bulk_work
+from attncli.serve._options import ServeOptions
 from attncli.shell import app
+from attncli.transcribe import tones
 from models.storage.installed import BOX
 from tests.attncli.bulk import in_process
 from tests.attncli.files import write
@@ -119,16 +118,16 @@ def service(*asked: tuple[str, dict[str, Any]]) -> Door:
     return run
 
 
-def python(method: str, model: Path, given: tuple[object, ...]) -> Door:
-    """Return what a method of `attncli.load(model)` gives for a list, as text."""
+def python(
+    method: str, model: Path, given: tuple[object, ...], kept: Callable[[Any], object]
+) -> Door:
+    """Return what a method of `attncli.load(model)` gives for a list, as text. kept: of each."""
 
     def plain(value: Any) -> Any:
-        if is_dataclass(value) and not isinstance(value, type):
-            return asdict(value)
         return value.tolist() if hasattr(value, "tolist") else str(value)
 
     def run(folder: Path) -> str:
-        found = getattr(attncli.load(model), method)([*given])
+        found = [*map(kept, getattr(attncli.load(model), method)([*given]))]
         return json.dumps(found, default=plain, ensure_ascii=False)
 
     return run
@@ -185,8 +184,17 @@ DOORS: dict[str, Door] = {
         ("/translate", {"q": LINES[0], "model": "grammar-en-de", "source": "en", "target": "de"}),
         ("/classify", {"q": LINES[0], "model": "languages"}),
     ),
-    "python translate": python("translate", GRAMMAR, LINES),
-    "python classify": python("classify", LANGUAGES, LINES),
-    "python caption": python("caption", BUNDLES / "captioner-soft", tuple(map(str, IMAGES))),
+    "python translate": python(
+        *("translate", GRAMMAR, LINES),
+        kept=lambda one: (one.source, one.hypotheses, one.to, one.confidence, ""),
+    ),
+    "python classify": python(
+        *("classify", LANGUAGES, LINES),
+        kept=lambda one: (one.text, one.labels, one.words, one.heads),
+    ),
+    "python caption": python(
+        *("caption", BUNDLES / "captioner-soft", tuple(map(str, IMAGES))),
+        kept=lambda one: (one.hypotheses, one.alignment),
+    ),
     "models": command("models", "show", BUNDLES / "transformer"),
 }

@@ -58,8 +58,8 @@ def ask(served: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Return a function that asks a service with these models."""
     testing = pytest.importorskip("starlette.testclient")
     from attncli.serve._app import application
+    from attncli.serve._options import ServeOptions
     from attncli.serve._service import Service
-    from attncli.serve.options import ServeOptions
 
     monkeypatch.setenv("ATTN_MODELS", str(served))
     service = Service(ServeOptions(threads=1))

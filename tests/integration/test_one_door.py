@@ -16,13 +16,13 @@ import pytest
 from PIL import Image
 
 import attncli
-from attncli.data import tones
+from attncli.bulk.mapper import BatchMapper
 from attncli.data.grammar import generate
 from attncli.data.named_files import NamedFile
-from attncli.interface.bulk import BatchMapper
 from attncli.serve.models import Job, ServedModel
 from attncli.task.table import RUNNERS, find_runner
-from attncli.translate._dev import DevTexts
+from attncli.transcribe import tones
+from attncli.translate.dev import DevTexts
 from models.networks.bundle import read
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
@@ -88,7 +88,7 @@ def cases(
     tiny_bundle: Path,
 ) -> dict[str, Case]:
     pytest.importorskip("soundfile")
-    from tests.attncli.tasks.transcribe.conftest import save_random, tokenizer_of_tones
+    from tests.attncli.transcribe.conftest import save_random, tokenizer_of_tones
 
     speech, sounds = tmp_path_factory.mktemp("speech"), tmp_path_factory.mktemp("sounds")
     save_random("listen-attend-spell-nano", tokenizer_of_tones(), speech)
@@ -279,8 +279,8 @@ def ask() -> Iterator[Ask]:
     """Return a function that asks a service."""
     testing = pytest.importorskip("starlette.testclient")
     from attncli.serve._app import application
+    from attncli.serve._options import ServeOptions
     from attncli.serve._service import Service
-    from attncli.serve.options import ServeOptions
 
     service = Service(ServeOptions(threads=1))
     client = testing.TestClient(application(service), base_url="http://127.0.0.1")

@@ -104,7 +104,7 @@ def test_words_of_another_language_than_english_are_no_target(
 
 
 def test_imported_models_are_served(place: Path) -> None:
-    from attncli.serve.options import ServeOptions
+    from attncli.serve._options import ServeOptions
     from tests.attncli.serve.conftest import running
 
     httpx = pytest.importorskip("httpx")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.training.command_line import settings
+from attncli.train.command_line import settings
 from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import SMALL, Texts, assert_same, outcome, run
 from tests.forks import Program

@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 
 from models import load
+from models.align_train.hmm import link_probabilities, trained
 from models.alignment import AlignConfig, align
-from models.alignment.hmm import link_probabilities, trained
 from models.engines.captioner import Captioner
 from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import EnsembleTranslator, Translator
 from models.explain.methods import self_weights
 from models.storage.presets import PRESETS
-from tests.models.inference.small import (
+from tests.models.engines.small import (
     GLOSSARY,
     SEARCHES,
     bundle_of,

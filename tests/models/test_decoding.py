@@ -13,9 +13,9 @@ from models.search.beam import search
 from models.search.hypotheses import Finished
 from models.text.tokenizer import PAD
 from tests.models.contracts import CLOSE, alone, check, close
-from tests.models.inference.search.exhaustive import agree
 from tests.models.rows import TEXTS
 from tests.models.rows import batch_of as rows_of
+from tests.models.search.exhaustive import agree
 from tests.models.small import (
     CLASSIFIERS,
     FIRST_WORD,

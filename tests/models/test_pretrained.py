@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.jobs.installed import verify
+from attncli.catalogue._packages import verify
 from models.storage.archive import read_card, read_facts
 from models.storage.installed import BOX, Installed, Place, is_bundle
 

@@ -24,21 +24,21 @@ from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.captions import read_captions
 from attncli.data.lines import open_text
 from attncli.data.named_files import open_images
-from attncli.training.settings.config import read_run_config
-from attncli.training.settings.toml import from_toml
-from models.alignment.hmm import trained
+from attncli.train._vectors import read_vectors
+from attncli.training.config import read_run_config
+from attncli.training.toml import from_toml
+from models.align_train.hmm import trained
+from models.align_train.tables import read_statistical, write_statistical
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
 from models.networks.edgetpu import MobileNetEdgeTpu
 from models.signals.images import open_image
-from models.signals.recordings import read_sound
+from models.speech.recordings import read_sound
 from models.storage.installed import BOX
 from models.storage.settings import STATISTICAL
-from models.storage.statistical import read_statistical, write_statistical
 from models.text.own_vocabulary import own_kind
 from models.text.tokenizer import LABELS, own_tokenizer, read_tokenizer
-from models.text.vectors import read_vectors
-from tests.models.encoders.small import EDGETPU, TINY, quantised
+from tests.models.networks.small import EDGETPU, TINY, quantised
 from tests.models.text.small import FORMATS, LISTS, fasttext
 from tests.torture.mutate import mutate_json
 

@@ -85,8 +85,8 @@ class Training:
         return self._difference()
 
     def _has_ended(self) -> bool:
-        from attncli.training.folder import RunFolder
-        from attncli.training.state import finished_run
+        from attncli.train.folder import RunFolder
+        from attncli.train.progress import finished_run
 
         return finished_run(RunFolder(self.folder)) is not None
 

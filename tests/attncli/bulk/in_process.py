@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attncli.jobs import _bulk_work as bulk_work
-from attncli.jobs.bulk_job import BulkJob
-from attncli.jobs.bulk_shards import Shard, ShardResult, ShardWorker
+from attncli.bulk import _work as bulk_work
+from attncli.bulk._job import BulkJob
+from attncli.bulk._shards import Shard, ShardResult, ShardWorker
 from attncli.shell import app
 
 
 def process(job: BulkJob, shards: Iterator[Shard], processes: int) -> Iterator[ShardResult]:
-    """Yield the part of each shard, as attncli.jobs._bulk_work does."""
+    """Yield the part of each shard, as attncli.bulk._work does."""
     yield from map(ShardWorker(job).part, shards)
 
 

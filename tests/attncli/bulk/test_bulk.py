@@ -16,15 +16,15 @@ from typing import Any
 import numpy
 import pytest
 
+from attncli.bulk import _run as bulk_run
+from attncli.bulk import _work as bulk_work
+from attncli.bulk._job import BulkJob, chunk_results, read_job
+from attncli.bulk._run import part_name, read_part, write_part
+from attncli.bulk._shards import BulkSource, Shard, ShardResult, shards_of
+from attncli.bulk.mapper import BatchMapper
 from attncli.data.grammar import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
-from attncli.interface.bulk import BatchMapper
-from attncli.jobs import _bulk_work as bulk_work
-from attncli.jobs import bulk_run
-from attncli.jobs.bulk_job import BulkJob, chunk_results, read_job
-from attncli.jobs.bulk_run import part_name, read_part, write_part
-from attncli.jobs.bulk_shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.shell import app
 from attncli.translate.runner import TranslateRunner
 from models.core.errors import InputError, ResourceError

@@ -198,7 +198,7 @@ def outcome_of(number: int, text: str, *, truncated: bool = False) -> Translated
 def test_suspicious_outputs_are_reported_with_their_lines_and_counted() -> None:
     report = OutputReport()
     cut = [outcome_of(n, "a", truncated=True) for n in range(1, REPORTED + 3)]
-    lost = outcome_of(8, "a")._replace(lost="東京")
+    lost = replace(outcome_of(8, "a"), lost="東京")
     messages = list(report.messages([outcome_of(9, "no " * 9), lost, *cut, outcome_of(10, "a b")]))
     assert messages[0] == "line 9: the output repeats 'no' 9 times in a row (score -0.50)"
     assert messages[1] == "line 8: the output lacks '東京', which the model does not know"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from PIL import Image
 
 import models
 from attncli import ModelError, load
+from models.core.errors import NotFoundError
 from models.signals.images import open_image
 
 TEXTS = ["The old dog sees a small house.", "The young girl reads."]
@@ -65,6 +67,21 @@ def test_align_a_given_pair(tiny_bundle: Path) -> None:
     assert found.text == one.text and found.alignment is found and found.score < 0
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 10])
+def test_any_number_of_texts_has_the_translation_and_the_alignment_of_each(count: int) -> None:
+    translator: Any = load("everyday")
+    texts = [f"The {n % 3 + 2} dogs sleep." + " \U0001f600" * (n % 2) for n in range(count)]
+    found = translator.translate(iter(texts), to="de")
+    aligned = translator.align(texts, [one.text for one in found], to="de")
+    assert [one.source for one in found] == texts and len(aligned) == count
+    assert [one.text for one in aligned] == [one.text for one in found]
+    for one in found:
+        alone = translator.translate(one.source, to="de")
+        assert alone.text == one.text and alone.alignment.links == one.alignment.links
+        assert alone.alignment.weights.allclose(one.alignment.weights, atol=1e-4)
+        assert one.picture.partition("\n")[2] == alone.picture.partition("\n")[2]
+
+
 def test_align_takes_the_target_language() -> None:
     translator: Any = load("everyday")
     found = translator.align("A dog.", "Ein Hund.", to="de")
@@ -107,8 +124,8 @@ def test_a_large_photo_is_read_alike_by_its_path_and_by_pillow(
     pixels = numpy.random.default_rng(1).integers(0, 255, (900, 1200, 3), "uint8")
     Image.fromarray(pixels).save(tmp_path / "a.jpg")
     captioner: Any = load(soft_captioner)
-    path, opened = (captioner._opened(one(tmp_path / "a.jpg")) for one in (str, Image.open))
-    assert path.tobytes() == opened.tobytes() and path.width < 1200  # reduced while it is decoded
+    path, opened = captioner.caption([one(tmp_path / "a.jpg") for one in (str, Image.open)])
+    assert path.image.tobytes() == opened.image.tobytes() and path.score == opened.score
 
 
 def test_classify_one_or_many(toy_classifier: Path) -> None:
@@ -122,6 +139,61 @@ def test_classify_one_or_many(toy_classifier: Path) -> None:
     assert classifier.classify("").score == 0
     with pytest.raises(ModelError, match="nbest = 0"):
         classifier.classify(texts[0], nbest=0)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 10])
+def test_any_number_of_images_of_any_kind_has_the_captions_of_the_paths(
+    count: int, soft_captioner: Path, photos: Path
+) -> None:
+    captioner: Any = load(soft_captioner)
+    paths = [photos / ("a.png", "b.jpg")[n % 2] for n in range(count)]
+    images = [*map(open_image, paths)]
+    expected = captioner.caption(paths)
+    kinds = (
+        images,
+        [numpy.asarray(one) for one in images],
+        [path.read_bytes() for path in paths],
+        [io.BytesIO(path.read_bytes()) for path in paths],
+        [captioner.features([one])[0] for one in images],
+    )
+    for number, kind in enumerate(kinds):
+        found = captioner.caption(kind)
+        assert [one.text for one in found] == [one.text for one in expected]
+        assert [one.score for one in found] == pytest.approx([one.score for one in expected], 1e-5)
+        for one, other in zip(found, expected, strict=True):
+            assert one.alignment.maps.allclose(other.alignment.maps, atol=1e-5)
+            assert (one.image is None) == (number == 4)  # features have no image
+
+
+def test_results_are_pickled_without_their_models(toy_classifier: Path) -> None:
+    for one in (
+        load(toy_classifier).classify("play some music"),  # type: ignore[union-attr]
+        load("everyday").translate("A dog.", to="de"),  # type: ignore[union-attr]
+    ):
+        sent = pickle.dumps(one)
+        assert len(sent) < 5000 and pickle.loads(sent) == one
+
+
+def test_a_caption_without_maps_or_an_image_that_is_missing_is_refused(
+    soft_captioner: Path, photos: Path
+) -> None:
+    captioner: Any = load(soft_captioner)
+    with pytest.raises(ModelError, match="a caption without maps"):
+        _ = captioner.caption(photos / "a.png", attention=False).picture
+    with pytest.raises(NotFoundError, match="none.png"):
+        captioner.caption([photos / "a.png", photos / "none.png"])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 10])
+def test_any_number_of_texts_has_the_labels_of_each(count: int, toy_classifier: Path) -> None:
+    classifier: Any = load(toy_classifier)
+    texts = ["play some music " * (1 + n % 4) for n in range(count)]
+    found = classifier.classify(iter(texts), nbest=2)
+    assert [one.text for one in found] == texts
+    for one in found:
+        alone = classifier.classify(one.text, nbest=2)
+        assert alone.label == one.label and alone.score == pytest.approx(one.score, abs=1e-5)
+        assert alone.picture == one.picture
 
 
 def test_a_caption_shows_its_maps(soft_captioner: Path, photos: Path) -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 from unicodedata import category
 
@@ -18,16 +19,18 @@ from attncli.render import weighted_text
 from attncli.render.alignment import LINK, shade
 from attncli.render.alignment_writers import FORMATS, format_of, heat_maps, written
 from attncli.render.figures import undrawable
-from attncli.task.panels import AlignedPair, Panel, WeightedText, WeightRow
+from attncli.task.panels import AlignedPair, WeightedText, WeightRow
 from attncli.terminal.messages import TRUE_COLOUR, Screen, fitted, padded, width, without_controls
 from models.core.errors import ModelError
+from models.text.alignment import Alignment
 
 WEIGHTS = numpy.array([[0.9, 0.1], [0.25, 0.75], [0.5, 0.0]])
 HEADS = numpy.stack([numpy.stack([WEIGHTS, 1 - WEIGHTS])] * 3)  # (3, 2, J, I)
-LINKS = frozenset({(1, 1), (0, 0), (0, 2)})
-OURS = Panel("ours", LINKS, WEIGHTS, HEADS)
-PAIR = AlignedPair(1, ("der", "</script>&"), ("the", "שלום", "犬"), (OURS,), score=-1.5)
-EMPTY = AlignedPair(2, (), (), (Panel("ours", frozenset()),), note="an empty side")
+LINKS, ONE_LINK = frozenset({(1, 1), (0, 0), (0, 2)}), frozenset({(1, 2)})
+SIDES = ("der", "</script>&"), ("the", "שלום", "犬")
+OURS = Alignment(*SIDES, WEIGHTS, LINKS, score=-1.5, name="ours", heads=HEADS)
+PAIR = AlignedPair(1, (OURS,))
+EMPTY = AlignedPair(2, (Alignment((), (), name="ours"),), note="an empty side")
 
 
 def test_links_by_line() -> None:
@@ -52,7 +55,7 @@ def test_json_lines_hold_everything() -> None:
     assert first["weights"] == WEIGHTS.tolist() and first["links"] == [[0, 0], [0, 2], [1, 1]]
     assert (first["source"], first["score"]) == (list(PAIR.source), -1.5)
     assert second == {"source": [], "target": [], "links": [], "note": "an empty side"}
-    others = PAIR._replace(panels=(OURS, Panel("theirs", frozenset({(1, 2)}))))
+    others = replace(PAIR, panels=(OURS, Alignment(*SIDES, None, ONE_LINK, name="theirs")))
     assert json.loads(written([others], "jsonl"))["views"] == {"theirs": {"links": [[1, 2]]}}
 
 
@@ -65,7 +68,7 @@ def test_arrays_are_read_by_numpy() -> None:
 
 
 def test_arrays_have_every_model_and_are_accepted_where_they_can_be_written() -> None:
-    both = PAIR._replace(panels=(OURS, OURS._replace(weights=1 - WEIGHTS)))
+    both = replace(PAIR, panels=(OURS, OURS._replace(weights=1 - WEIGHTS)))
     found = numpy.load(io.BytesIO(written([both], "npz")), allow_pickle=False)
     numpy.testing.assert_array_equal(found["weights_1_2"], 1 - WEIGHTS)
     assert format_of(Path("w.npz"), pictures=True, arrays=True) == "npz"
@@ -82,7 +85,8 @@ def test_svg_is_xml_with_text_that_can_be_selected() -> None:
 
 
 def test_svg_survives_what_xml_cannot_hold() -> None:
-    broken = AlignedPair(1, ("a\x00\x0b\ufffe",), ("\ud800",), (Panel("", frozenset({(0, 0)})),))
+    units = ("a\x00\x0b\ufffe",), ("\ud800",)
+    broken = AlignedPair(1, (Alignment(*units, None, frozenset({(0, 0)})),))
     root = ElementTree.fromstring(written([broken], "svg"))
     assert "a" in {(element.text or "").strip() for element in root.iter()}
 
@@ -104,11 +108,13 @@ def test_a_page_needs_nothing_else_and_holds_the_weights() -> None:
     ("name", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")]
 )
 def test_matplotlib_draws_pairs_and_views(name: str, begins: bytes) -> None:
-    plain = AlignedPair(1, ("a", "$x"), ("b", "c"), (Panel("x", frozenset({(0, 0)})),) * 2)
+    one = Alignment(("a", "$x"), ("b", "c"), None, frozenset({(0, 0)}), name="x")
+    plain = AlignedPair(1, (one, one))
     drawn = written([plain, EMPTY], name)
     assert drawn.startswith(begins) and drawn == written([plain, EMPTY], name)
     assert undrawable(plain.drawn) == ""
-    assert "no font" in undrawable(plain._replace(source=("\U0001f9ff\U000e0041", "b")).drawn)
+    rare = one._replace(source=("\U0001f9ff\U000e0041", "b"))
+    assert "no font" in undrawable(AlignedPair(1, (rare,)).drawn)
 
 
 def test_the_format_follows_from_the_name() -> None:
@@ -130,8 +136,8 @@ def pair(source: str, target: str, *, views: int = 1, named: bool = False) -> Al
     for i, j in links:
         weights[j, i] = 0.75
     names = [f"view {n}" if named else "" for n in range(views)]
-    panels = tuple(Panel(name, frozenset(links), weights) for name in names)
-    return AlignedPair(1, *units, panels)
+    found = Alignment(*units, weights, frozenset(links))
+    return AlignedPair(1, tuple(found._replace(name=name) for name in names))
 
 
 def test_a_small_pair_by_hand() -> None:
@@ -191,14 +197,12 @@ def test_colour_only_where_it_is_wanted() -> None:
 
 
 def test_words_cannot_steer_the_terminal() -> None:
-    drawn = heat_maps(AlignedPair(1, ("a\x1b[31m",), ("\u202eb",), (Panel("", frozenset()),)))
+    drawn = heat_maps(AlignedPair(1, (Alignment(("a\x1b[31m",), ("\u202eb",)),)))
     assert "\x1b" not in drawn and "\u202e" not in drawn
 
 
 def test_empty_sides_and_notes() -> None:
-    assert heat_maps(AlignedPair(7, (), ("a",), (Panel("", frozenset()),), note="none")) == (
-        "7  none\n\n"
-    )
+    assert heat_maps(AlignedPair(7, (Alignment((), ("a",)),), note="none")) == "7  none\n\n"
 
 
 def test_widths_of_text() -> None:

@@ -15,20 +15,20 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.render.comparison import draw_comparison
+from attncli.compare._drawing import draw_comparison
+from attncli.compare._scores import RunScores
 from attncli.render.plots import Bar, Curve, bleu_by_length, curves
-from attncli.render.sound_attention import (
+from attncli.scoring.score import MetricScore
+from attncli.terminal.messages import Screen
+from attncli.transcribe.drawing import (
     WRITERS,
     sound_page,
     spectrogram_url,
     strips,
     wav_of,
 )
-from attncli.scoring.comparison import RunScores
-from attncli.scoring.score import MetricScore
-from attncli.terminal.messages import Screen
 from models.core.types import Hypothesis
-from models.engines.transcripts import SoundAttention, SpokenSegment, Word
+from models.speech.transcripts import SoundAttention, SpokenSegment, Word
 
 HISTORY: list[dict[str, Any]] = [
     {"event": "start", "parameters": 10},

@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from attncli.serve import process
+from attncli.serve import _process as process
 from attncli.serve._app import application
+from attncli.serve._options import ServeOptions
 from attncli.serve._service import Service
-from attncli.serve.options import ServeOptions
 from models.storage.installed import BOX, is_bundle
 
 Start = Callable[..., str]
@@ -60,7 +60,7 @@ def url() -> Iterator[str]:
 def wav() -> bytes:
     """Return a recording of tones, which stand for words."""
     pytest.importorskip("soundfile")
-    from attncli.data import tones
+    from attncli.transcribe import tones
 
     return tones.split(1, 1, 0, seed=1).train[0].wav
 
@@ -69,7 +69,7 @@ def wav() -> bytes:
 def speech(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Return the address of a service that offers a model of speech, and the model's folder."""
     pytest.importorskip("soundfile")
-    from tests.attncli.tasks.transcribe.conftest import save_random, tokenizer_of_tones
+    from tests.attncli.transcribe.conftest import save_random, tokenizer_of_tones
 
     folder = tmp_path_factory.mktemp("models")
     (folder / SPEECH).mkdir()

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from attncli.serve._access import Hosts, Keys, Origins
-from attncli.serve.options import ServeOptions
+from attncli.serve._options import ServeOptions
 from models.core.errors import ModelError
 from tests.attncli.command_line import Attn
 
@@ -164,7 +164,7 @@ def test_a_file_without_keys_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_machines_get_an_address_and_a_warning_without_keys(attn: Attn) -> None:
-    from attncli.serve.process import lines_about_others
+    from attncli.serve._process import lines_about_others
 
     assert not lines_about_others(ServeOptions())
     address, warning = lines_about_others(ServeOptions(host="0.0.0.0", port=5))

@@ -16,7 +16,7 @@ import httpx
 import soundfile
 
 from models import load
-from models.engines.transcripts import Transcript
+from models.speech.transcripts import Transcript
 from tests.attncli.serve.conftest import SPEECH as MODEL
 
 TRANSCRIPTIONS = "/v1/audio/transcriptions"

@@ -11,7 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.data import tones
+from attncli.transcribe import tones
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import SMALL

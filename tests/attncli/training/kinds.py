@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from attncli.data import tones
 from attncli.data.grammar import generate
-from attncli.training.command_line import settings
-from attncli.training.settings.config import RunConfig
-from attncli.training.settings.corpora import parse_corpus
+from attncli.train.command_line import settings
+from attncli.training.config import RunConfig
+from attncli.transcribe import tones
+from attncli.translate.corpora import parse_corpus
 from tests.attncli.files import write
 from tests.attncli.labels import write_toy
 from tests.attncli.training import small_captions

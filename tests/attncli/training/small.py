@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from safetensors.torch import load_file
 
 from attncli.data.grammar import generate
-from attncli.jobs.train import train
-from attncli.training.command_line import settings
+from attncli.train._checkpoint import read_metadata
+from attncli.train.command_line import settings
+from attncli.train.folder import RunFolder
+from attncli.train.job import train
+from attncli.train.log import read_log
+from attncli.training.config import RunConfig
 from attncli.training.dev import Data
-from attncli.training.folder import RunFolder
 from attncli.training.interfaces import Interrupted, RunEvent
-from attncli.training.log import read_log
-from attncli.training.settings.config import RunConfig
 from attncli.training.sources import source_of_run
-from attncli.training.state import read_metadata
 
 TIMES = {"seconds", "tokens_per_second", "elapsed"}
 SMALL = (

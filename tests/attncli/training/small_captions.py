@@ -11,8 +11,8 @@ from typing import NamedTuple
 import torch
 from PIL import Image, ImageDraw
 
-from attncli.training.command_line import settings
-from attncli.training.settings.config import RunConfig
+from attncli.train.command_line import settings
+from attncli.training.config import RunConfig
 from models.networks.image_encoder import SmallCnn
 
 COLOURS = ("red", "green", "blue", "yellow", "black")

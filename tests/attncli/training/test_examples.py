@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.data import tokens
-from attncli.data.examples import Side, Table, epoch_plan
-from attncli.data.tokens import read_pairs, write_pairs
-from attncli.training.fitting import UPDATES, measured, new_weights, short_warm_up
+from attncli.train._fitting import UPDATES, measured, new_weights, short_warm_up
+from attncli.training import tokens
+from attncli.training.config import TrainConfig
+from attncli.training.examples import Side, Table, epoch_plan
 from attncli.training.prepared import sampled_lines, size_for
-from attncli.training.settings.config import TrainConfig
 from attncli.training.sources import fit_limits
+from attncli.training.tokens import read_pairs, write_pairs
 from models.core.use_config import SearchConfig
 from models.text.tokenizer import END, PAD, START
 
@@ -97,7 +97,7 @@ def test_pairs_that_share_a_batch_seldom_meet_again_in_the_next_epoch() -> None:
 def test_an_epoch_has_every_pair_once_within_the_budget(
     some: Table, pool: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.data.examples.POOL", pool)
+    monkeypatch.setattr("attncli.training.examples.POOL", pool)
     batches = plan(some)
     assert sorted(number for batch in batches for number in batch) == list(range(500))
     for numbers in batches:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from attncli.jobs.train import dry_run
-from attncli.training.command_line import settings
+from attncli.train.command_line import settings
+from attncli.train.job import dry_run
+from attncli.train.saving import read_evaluations
+from attncli.training.config import RunConfig
 from attncli.training.interfaces import Ended, Evaluated, Started, Stepped
-from attncli.training.saving import read_evaluations
-from attncli.training.settings.config import RunConfig
-from attncli.training.settings.toml import to_toml
+from attncli.training.toml import to_toml
 from tests.attncli.training.kinds import KINDS
 from tests.attncli.training.small import load, run
 

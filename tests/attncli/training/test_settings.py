@@ -9,17 +9,16 @@ import pytest
 import torch
 
 from attncli.caption import features as image_features
-from attncli.commands.train import default_folder
-from attncli.commands.train_options import spread
-from attncli.commands.train_run import Stop, memory_advice, stopping
-from attncli.jobs.train import train
-from attncli.training.command_line import settings
+from attncli.train.command import default_folder
+from attncli.train.command_line import settings
+from attncli.train.display import Stop, memory_advice, stopping
+from attncli.train.folder import differences
+from attncli.train.job import check_buildable, train
+from attncli.train.options import spread
+from attncli.training.config import RunConfig, TrainConfig, read_run_config
 from attncli.training.configuration import run_config
-from attncli.training.folder import differences
-from attncli.training.initial import check_buildable
-from attncli.training.settings.config import RunConfig, TrainConfig, read_run_config
-from attncli.training.settings.toml import from_toml, to_toml
 from attncli.training.sources import training_source
+from attncli.training.toml import from_toml, to_toml
 from attncli.translate._settings import TextData
 from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ModelError

@@ -1,4 +1,4 @@
-"""Weights to links, worked by hand, and the threshold that maximises the expected F score."""
+"""Weights to links, worked by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.alignment import symmetrise
-from models.alignment.links import EXTRACTS, best_threshold, coupling, diagonal, extract
+from models.alignment.links import EXTRACTS, coupling, diagonal, extract
 from models.core.use_config import AlignConfig
 
 WEIGHTS = torch.tensor([[0.6, 0.3, 0.0], [0.7, 0.1, 0.1], [0.0, 0.3, 0.3]])  # (J, I)
@@ -67,28 +67,6 @@ def test_the_diagonal_by_hand() -> None:
     assert diagonal(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
     assert diagonal(4, 2) == {(1, 0), (3, 1)}
     assert diagonal(0, 2) == set()
-
-
-def expected_f(tables: list[torch.Tensor], threshold: float) -> float:
-    """Return the expected F score of the links with at least some probability."""
-    flat = torch.cat([table.flatten() for table in tables]).double()
-    linked = flat[flat >= threshold]
-    return float(2 * linked.sum() / (len(linked) + flat.sum()))
-
-
-def test_no_other_threshold_has_a_better_expected_score() -> None:
-    torch.manual_seed(1)
-    tables = [torch.rand(n, 7) ** 6 for n in (3, 5, 9)]
-    found = best_threshold(tables)
-    assert expected_f(tables, found.threshold) == pytest.approx(found.expected_f)
-    assert found.threshold == pytest.approx(found.expected_f / 2)
-    others = [expected_f(tables, n / 200) for n in range(1, 200)]
-    assert found.expected_f >= max(score for score in others if score == score)
-
-
-def test_no_probabilities_give_no_links() -> None:
-    for tables in ([], [torch.zeros(0, 3)], [torch.zeros(2, 2)]):
-        assert best_threshold(tables) == (1.0, 0.0)
 
 
 FORWARD = {(0, 1), (1, 0)}  # (source, target)

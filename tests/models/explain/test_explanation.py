@@ -28,7 +28,7 @@ from models.explain.explanation import (
     ranks,
 )
 from models.explain.subject import ImageSubject
-from tests.models.inference.small import noise
+from tests.models.engines.small import noise
 
 SOURCE = "The dog sees a small house."
 

@@ -19,7 +19,7 @@ pytest.importorskip("transformers")
 
 from safetensors.torch import load_file, save_file
 
-from attncli.jobs.installed import add
+from attncli.catalogue._packages import add
 from models import load
 from models.core.errors import ModelError
 from models.importers.base import import_model

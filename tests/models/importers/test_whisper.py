@@ -17,14 +17,14 @@ pytest.importorskip("transformers")
 from models.core.config import AudioConfig
 from models.core.errors import ModelError
 from models.core.use_config import SearchConfig
-from models.engines._whisper import Stream
-from models.engines._whisper import WhisperTranscriber as Transcriber
-from models.engines._whisper_engine import CTranslate2Whisper, WhisperTokens, window_features
-from models.engines._whisper_torch import TorchWhisper
 from models.importers.base import import_model, importer_of
 from models.networks.bundle import Bundle, read
 from models.networks.decoder import Wanted
-from models.signals.recordings import SampleArray
+from models.speech._whisper import Stream
+from models.speech._whisper import WhisperTranscriber as Transcriber
+from models.speech._whisper_engine import CTranslate2Whisper, WhisperTokens, window_features
+from models.speech._whisper_torch import TorchWhisper
+from models.speech.recordings import SampleArray
 from models.text.tokenizer import END
 from tests.models.importers import published
 
@@ -154,8 +154,8 @@ def test_a_long_recording_is_read_as_generate_reads_it(
         part = whole[:, first : first + len(samples) // 160].numpy()
         return np.pad(part, [(0, 0), (0, published.SECONDS * 100 - part.shape[1])]).T
 
-    monkeypatch.setattr("models.engines._whisper_torch.window_features", features)
-    monkeypatch.setattr("models.engines._whisper.TEMPERATURES", (0.0,))
+    monkeypatch.setattr("models.speech._whisper_torch.window_features", features)
+    monkeypatch.setattr("models.speech._whisper.TEMPERATURES", (0.0,))
     result = both.theirs.generate(
         whole[None],
         attention_mask=torch.ones(1, 1150, dtype=torch.long),

@@ -12,7 +12,7 @@ import typer
 from attncli.describe.rows import read_rows
 from attncli.describe.runner import DescribeOptions
 from attncli.faithful.result import text_line
-from attncli.jobs.evaluate_command import Evaluation, command
+from attncli.options.evaluation import Evaluation, command
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import exact_match
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from attncli.data.examples import Examples
-from attncli.data.tokens import Dropped
 from attncli.describe.rows import NumberRow
 from attncli.describe.training import NumberTraining
 from attncli.scoring.sequences import exact_match
+from attncli.training.config import TrainConfig
 from attncli.training.dev import Data, Decode, DevSet
+from attncli.training.examples import Examples
 from attncli.training.interfaces import Progress, Scores
-from attncli.training.settings.config import TrainConfig
+from attncli.training.tokens import Dropped
 from models.core.files import write_folder
 from models.core.types import Batch
 from models.engines.describer import Describer

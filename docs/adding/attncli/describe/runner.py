@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.describe.rows import numbers_in
 from attncli.faithful.result import Line, text_line
-from attncli.jobs import loading
+from attncli.options import loading
 from attncli.options.settings import Options
 from attncli.render.rows import InputCells, OutputCells, RowRunner
 from attncli.task.runner import JsonObject, Models
@@ -34,7 +34,7 @@ class DescribeOptions(Options):
     TABLES = "search"
 
 
-class DescribeRunner(RowRunner[Line, DescribedLine]):
+class DescribeRunner(RowRunner[Line, DescribedLine, "Describer", DescribeOptions]):
     """A model that describes rows of numbers. `run` is the only way to texts."""
 
     task = shipped = "describe"
@@ -53,7 +53,7 @@ class DescribeRunner(RowRunner[Line, DescribedLine]):
     @classmethod
     def of(cls, model: Describer, options: DescribeOptions) -> DescribeRunner:
         """Return the runner of a model, with the search of the options."""
-        return cls(loading.configured(cls.task, model, options), options)
+        return cls(loading.configured(model, options), options)
 
     def run(
         self, chunks: Iterable[Sequence[Line]], *, weights: bool = False

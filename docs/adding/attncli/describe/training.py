@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attncli.describe.rows import NumberRow, read_rows
-from attncli.training.settings.config import DataConfig
+from attncli.training.config import DataConfig
 from attncli.training.sources import Comparison, TrainingSource
 from models.core.settings import option
 

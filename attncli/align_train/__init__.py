@@ -1,0 +1,1 @@
+"""`attn align train`: the training of a word aligner."""

@@ -1,0 +1,1 @@
+"""`attn models compare`: variants of a model, trained with one budget, and their scores."""

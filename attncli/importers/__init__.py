@@ -1,0 +1,1 @@
+"""Annex: what the import of a public model chooses."""

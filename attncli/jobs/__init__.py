@@ -1,1 +1,0 @@
-"""Work of the commands: one plain typed function each, callable from Python."""

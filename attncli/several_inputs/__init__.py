@@ -1,0 +1,1 @@
+"""Annex: rows of several inputs in training."""

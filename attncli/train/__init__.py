@@ -1,0 +1,1 @@
+"""`attn train`: the command, a run and its files, the loop."""

@@ -1,0 +1,245 @@
+"""The configuration of a run from the command line: files, preset and assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from attncli.train._fitting import measured, new_weights, short_warm_up
+from attncli.training.config import (
+    DataConfig,
+    RunConfig,
+    absolute_path,
+)
+from attncli.training.configuration import (
+    data_names,
+    encoder_assignments,
+    image_settings,
+    run_config,
+)
+from attncli.training.sources import find_training_source, named_kind
+from attncli.training.toml import read_toml
+from attncli.translate.corpora import CorpusConfig, languages_of
+from models.core.annexes import need_part
+from models.core.errors import ModelError, unknown_name
+from models.core.settings import Tables, Values, to_dict
+from models.core.use_config import TokenizerConfig
+from models.storage.installed import find_model
+from models.text.own_vocabulary import own_kind
+
+GUIDED = 0.05  # weight of the loss on data.links (Garg et al. 2019, section 4.3)
+TIMED = {"schedule": "linear", "steps": 0, "epochs": 0, "patience": 0}
+
+
+def settings(
+    files: Sequence[Path],
+    dev: Sequence[Path] = (),
+    preset: str | None = None,
+    assignments: Iterable[str] = (),
+    *,
+    start: Path | None = None,
+    inputs: Mapping[str, Path | None] | None = None,
+    corpora: Sequence[CorpusConfig] = (),
+    dev_corpora: Sequence[CorpusConfig] = (),
+) -> RunConfig:
+    """Return the settings of a run.
+
+    files: training data, and at most one TOML file with settings. start: a trained model that the
+    run starts from; its settings of model, tokenizer and search, and those of fine-tuning, are the
+    defaults, which the TOML file and the assignments override. inputs: files by their settings in
+    [data], such as "labels". Paths become absolute, so that the run can be resumed from any folder.
+    A file of captions with splits is also the dev set if no other is named.
+    """
+    assignments = list(assignments)
+    values = _tables([path for path in files if path.suffix == ".toml"])
+    named: Values = {
+        "train": [str(path) for path in files if path.suffix != ".toml"],
+        "dev": [str(path) for path in dev],
+        "corpora": [to_dict(corpus) for corpus in corpora],
+        "dev_corpora": [to_dict(corpus) for corpus in dev_corpora],
+        **{name: str(path) for name, path in (inputs or {}).items() if path},
+    }
+    if named := {name: value for name, value in named.items() if value}:
+        values["data"] = {**table_of(values, "data"), **named}
+    values = _begun(values, find_model(start)) if start else values
+    values["preset"] = chosen = _preset(values, preset, assignments)
+    given = _given(values, assignments)
+    fit = _fitted(chosen, values, assignments, given, is_trained=bool(start))
+    values["tokenizer"] = {**fit.get("tokenizer", {}), **table_of(values, "tokenizer")}
+    values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
+    brought = encoder_assignments(image_settings(chosen, values), assignments)
+    config = _short(absolute(run_config(chosen, values, [*brought, *assignments])), given)
+    tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
+    return replace(config, tokenizer=tokenizer)
+
+
+def _given(values: Values, assignments: Iterable[str]) -> set[str]:
+    """Return the names of the settings that the user set, those of [train] from a file too."""
+    names = {text.partition("=")[0].strip() for text in assignments}
+    return names | {f"train.{name}" for name in table_of(values, "train")}
+
+
+def _short(config: RunConfig, given: Collection[str]) -> RunConfig:
+    """Return the settings with a warm-up that fits the run; unread files are reported later."""
+    with suppress(ModelError):
+        return replace(config, train=short_warm_up(config.train, given, config.data.texts()))
+    return config
+
+
+def _fitted(
+    preset: str,
+    values: Values,
+    assignments: Sequence[str],
+    given: Collection[str],
+    *,
+    is_trained: bool,
+) -> Tables:
+    """Return the defaults of [train] and [tokenizer] that fit the examples.
+
+    given: names of the settings that the user set. is_trained: the run starts from a trained model.
+    Files that cannot be read are reported later.
+    """
+    if is_trained:
+        trained: Tables = need_part("start", "settings", "--start-from").fitted(values, given)
+        return trained
+    names = [text for text in assignments if text.strip().startswith(("data.", "model."))]
+    with suppress(ModelError):
+        config = run_config(preset, {**values, "train": {}, "tokenizer": {}}, names)
+        limits = run_config(preset, values, assignments).train
+        if not (limits.steps or limits.epochs or limits.minutes):  # refused later, by its reason
+            return {}
+        # a limit of 0 is none, as if it was not given
+        given = {*given} - ({"train.steps"} if not limits.steps else {""})
+        found = new_weights(measured(config.data.texts()), config.train, given)
+        if getattr(config.data, "corpora", ()):  # languages share a vocabulary
+            return {name: table for name, table in found.items() if name != "tokenizer"}
+        return found
+    return {}
+
+
+def _begun(values: Values, start: Path) -> Values:
+    """Return the values merged over the settings of the initial model, with its preset."""
+    found: Values = need_part("start", "settings", "--start-from").begun(values, start)
+    return found
+
+
+def _with_time_limit(
+    values: Values, assignments: Iterable[str], defaults: Mapping[str, Any]
+) -> Values:
+    """Return the [train] table over its defaults, completed if train.minutes limits the run.
+
+    Then the learning rate falls to 0 at the end of that time, so the preset's number of updates or
+    epochs and its early stopping do not apply. Those of fine-tuning, which has defaults, do: more
+    passes over few examples cost old knowledge. Values of the table take precedence; assignments
+    override both.
+    """
+    parts = (text.partition("=") for text in assignments)
+    given = {name.strip(): value for name, _, value in parts}
+    table, keeps = table_of(values, "train"), defaults and values.get("start_from")
+    is_timed = given.get("train.minutes", table.get("minutes", 0)) not in (0, "0", "0.0", "")
+    return {**defaults, **(TIMED if is_timed and not keeps else {}), **table}
+
+
+def with_languages(
+    tokenizer: TokenizerConfig, data: DataConfig, start_from: str
+) -> TokenizerConfig:
+    """Return the settings with the languages and directions of the corpora.
+
+    An initial model keeps its languages; raise a ModelError if a corpus has another one, or files
+    have none.
+    """
+    corpora, dev_corpora = (getattr(data, name, ()) for name in ("corpora", "dev_corpora"))
+    if start_from and tokenizer.languages and not corpora:
+        raise ModelError(
+            f"no corpora with languages for the multilingual initial model {start_from}",
+            f"two of {', '.join(tokenizer.languages)}",
+            f"add --from {tokenizer.languages[0]} --to {tokenizer.languages[1]}, or give files as "
+            f"--corpus {'-'.join(tokenizer.languages[:2])}=FILE",
+        )
+    if not corpora:
+        return tokenizer
+    languages = languages_of(corpora)
+    if start_from:
+        for language in languages:
+            if language not in tokenizer.languages:
+                raise unknown_name("language of a corpus", language, tokenizer.languages)
+        languages = tokenizer.languages  # in the order of that model
+    else:
+        languages = tuple(sorted({*languages, *tokenizer.languages}))
+    for language in languages_of(dev_corpora):
+        if language not in languages:
+            raise unknown_name("language of a dev corpus", language, languages)
+    trained = {"-".join(pair) for corpus in corpora for pair in corpus.directions}
+    directions = tuple(sorted(trained | {*tokenizer.directions}))
+    return replace(tokenizer, languages=languages, directions=directions)
+
+
+def _tables(files: list[Path]) -> Values:
+    if len(files) > 1:
+        raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
+    return read_toml(files[0]) if files else {}
+
+
+def table_of(values: Values, name: str) -> Values:
+    """Return a table of settings, {} without it; a ModelError for another value."""
+    table = values.get(name, {})
+    if not isinstance(table, dict):
+        raise ModelError(f"{name} = {table!r}", f"a table, [{name}]")
+    return table
+
+
+def _preset(values: Values, preset: str | None, assignments: list[str]) -> str:
+    """Return the preset; raise a ModelError if two different ones are named."""
+    if preset and values.get("start_from"):
+        raise ModelError(f"--preset {preset} with --start-from", "one of them")
+    given = {assignment.partition("=")[0].strip() for assignment in assignments}
+    for name, option in (("preset", "--preset NAME"), ("start_from", "--start-from MODEL")):
+        if name in given:
+            raise ModelError(f"{name} given with -s", option)
+    stored = str(values.get("preset", ""))
+    if preset and stored and preset != stored:
+        raise ModelError(
+            f"--preset {preset} and a TOML file of preset {stored}",
+            "one preset",
+            "leave --preset out, or the file's settings of [model] and [train]",
+        )
+    if preset or stored:
+        return preset or stored
+    kind = named_kind(data_names(values, assignments))
+    return find_training_source(kind).preset_for(table_of(values, "data")) if kind else "demo"
+
+
+def absolute(config: RunConfig) -> RunConfig:
+    """Return the settings with absolute paths, and with what the named files imply."""
+    image, start = config.model.image, config.start_from
+    if image.weights not in ("DEFAULT", "none"):
+        image = replace(image, weights=absolute_path(image.weights))
+    attention, vectors = config.train.attention, tuple(map(absolute_path, config.model.vectors))
+    if getattr(config.data, "links", "") and not attention.regions:
+        attention = replace(attention, regions=GUIDED)
+    return replace(
+        config,
+        train=replace(config.train, attention=attention),
+        start_from=absolute_path(start),
+        data=config.data.absolute(),
+        model=replace(config.model, image=image, vectors=vectors),
+        tokenizer=_own_vocabulary(config.tokenizer, start),
+    )
+
+
+def _own_vocabulary(tokenizer: TokenizerConfig, start: str) -> TokenizerConfig:
+    """Return the settings with the kinds of token of one's own vocabulary, whose size is its own.
+
+    That of an initial model keeps its kinds.
+    """
+    files = tuple(map(absolute_path, tokenizer.model))
+    if start or not files:
+        return replace(tokenizer, model=files)
+    if tokenizer.size:
+        raise ModelError(f"tokenizer.size={tokenizer.size} with tokenizer.model", "one of them")
+    kinds = [own_kind(Path(path), tokenizer.kind) for path in files]
+    target = kinds[-1] if kinds[-1] != kinds[0] else ""
+    return replace(tokenizer, model=files, kind=kinds[0], target_kind=target)

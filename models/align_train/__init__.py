@@ -1,0 +1,1 @@
+"""Word alignment learned from sentence pairs alone: hidden Markov models, and their tables."""

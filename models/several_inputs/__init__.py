@@ -1,0 +1,1 @@
+"""Annex: models that read rows of several inputs."""

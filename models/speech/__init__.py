@@ -1,0 +1,1 @@
+"""Annex: recordings, models that transcribe them, and Whisper."""
