@@ -52,6 +52,7 @@ from models.text.lexicon import (
 KNOWN = ("sentences", "longer", "phrases", "frames", "address")  # corpora whose words are counted
 EVIDENCE = ("sentences", "longer", "phrases", "packages", "written")  # of candidates
 MOST_RARITY = 13  # binary digits of a count from which an entry is never read
+WORDS = 11  # from which an abbreviation is a word, mostly
 LATER = 8  # places by which the candidates of a lemma stand behind those of a form
 FUNCTION = 100  # commonest words of a language, which are no candidates
 MOST_WORDS = 16  # of a side of a pair that is aligned
@@ -367,6 +368,9 @@ def ranked(
         if 0 < counts[direction[:2]][form].bit_length() < MOST_RARITY:
             yield direction, LexiconEntry(form, counts[direction[:2]][form].bit_length(), ())
     for (direction, form), texts in closed.items():
+        rarity = counts[direction[:2]][form].bit_length()
+        if rarity >= WORDS:  # "sept" is seven before it is September
+            yield direction, LexiconEntry(form, rarity, ())
         yield direction, LexiconEntry(form, 0, texts)
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from models.core.errors import ConfigurationError
 from models.core.types import Memory, select
 from models.core.use_config import SearchConfig
-from models.engines._terms import with_terms
+from models.engines._terms import rescored, with_terms
 from models.engines.text_translator import EncodedText, TextTranslator, limit_of
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle
@@ -214,6 +214,10 @@ class Translator(TorchModel, TorchSearch):
 
     def _backend(self) -> Backend:
         return self.model
+
+    @torch.inference_mode()
+    def _scored(self, source: EncodedText, text: str, config: SearchConfig) -> Finished:
+        return rescored(self, source, text, config)
 
 
 class EnsembleTranslator(TorchSearch):

@@ -41,7 +41,6 @@ CACHED = 256  # blocks in memory
 LONGEST = 5  # words of a form
 CANDIDATES = 3  # of an entry
 ALWAYS = -1  # rarity of an entry that is read wherever its form stands, as a user's
-ANY = 99  # binary digits of a count that no form has
 COMMON = 8  # binary digits of a count from which a form tells its language
 AHEAD = 2  # words, by which a language is surely that of a text
 NAME, EXPECTED = "the lexicon of the model", "the file that came with it"  # of messages
@@ -230,12 +229,10 @@ class Lexicon:
         """Return the forms in a text that have candidates; of overlapping ones the longest.
 
         most: binary digits of the count from which on a form is left to the weights; None: those
-        that the file names, and no limit for a text of one word.
+        that the file names.
         """
+        most = self.most_of(direction) if most is None else most
         words = [] if {*MARKS} & {*text} else [*WORD.finditer(text)]
-        # without other words, a dictionary knows more than the weights
-        alone = len(words) == 1 and not any(map(str.isdigit, text))
-        most = most if most is not None else ANY if alone else self.most_of(direction)
         found, number = list[FoundForm](), 0
         while number < len(words):
             one, used = self._at(text, words, number, direction, most)
@@ -296,6 +293,22 @@ class Lexicon:
         fitting = (each for each in entries if each.form[0].isupper() or not is_name)
         return next((each.candidates[0] for each in fitting if each.candidates), "")
 
+    def translations(self, text: str, direction: str) -> tuple[str, ...]:
+        """Return the candidates of a text that is one word, those of one word first.
+
+        Without a sentence around it, a dictionary knows a word better than weights do. A capital
+        may be that of a sentence; a name, which is rarer with a small letter, has no candidates.
+        """
+        word = text.strip()
+        if not WORD.fullmatch(word):
+            return ()
+        same = self.entries(direction, word.lower()).get(word.lower(), ())
+        exact = [each for each in same if each.form == word]
+        most = max((each.rarity for each in exact if not each.candidates), default=ALWAYS)
+        others = [each for each in same if each.form != word and each.rarity > most]
+        found = dict.fromkeys(one for each in (*exact, *others) for one in each.candidates)
+        return tuple(sorted(found, key=lambda one: " " in one))
+
     def in_sentence_case(self, text: str, direction: str) -> str:
         """Return a heading With Capitals with small letters in the words that usually have them.
 
@@ -313,13 +326,13 @@ class Lexicon:
         return "".join(sign.lower() if at in small else sign for at, sign in enumerate(text))
 
     def _is_small(self, word: str, direction: str) -> bool:
-        """Return True if a capitalised word is at least as common with a small letter."""
+        """Return True if a capitalised word is more common with a small letter."""
         rarities = dict.fromkeys((word, word[0].lower() + word[1:]), ALWAYS)
         for entry in self.entries(direction, word.lower()).get(word.lower(), ()):
             if entry.form in rarities:
                 rarities[entry.form] = max(rarities[entry.form], entry.rarity)
         capital, small = rarities.values()
-        return small > ALWAYS and small >= capital
+        return small > max(ALWAYS, capital)
 
     def read(self, text: str, direction: str) -> str:
         """Return what the model reads of a text."""
@@ -359,6 +372,24 @@ def stem(word: str) -> str:
 def stems(candidate: str) -> tuple[str, ...]:
     """Return the stems of the words of a candidate."""
     return tuple(map(stem, WORD.findall(candidate.lower())))
+
+
+class Stems:
+    """The words of a text, in any inflection."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.text = f" {' '.join(words)}"
+
+    def have(self, candidate: str) -> bool:
+        """Return True if each word of a candidate stands in the text."""
+        found = stems(candidate)
+        return bool(found) and all(f" {one}" in self.text for one in found)
+
+
+def is_one_of(text: str, candidates: Iterable[str]) -> bool:
+    """Return True if a text is a candidate, in any inflection, and nothing else."""
+    written = Stems(WORD.findall(text.lower()))
+    return any(len(text) <= len(one) + ENDING and written.have(one) for one in candidates)
 
 
 def form_of(text: str) -> str:
