@@ -424,6 +424,7 @@ def closed_classes() -> Iterator[tuple[str, str, tuple[str, ...]]]:
             yield f"en-{language}", english, (other,)
             yield f"{language}-en", other, (english,)
     yield from fractions()
+    yield from day_ranges()
     names = {kind: names_of(kind, "en") for kind in ("days", "months")}
     for language in LANGUAGES[1:]:
         for kind, ours in names.items():
@@ -459,6 +460,15 @@ def add_numbers(table: Table) -> set[tuple[str, str]]:
             table[f"{language}-en"][other] = {english: 0}
             found |= {(f"en-{language}", english), (f"{language}-en", other)}
     return found
+
+
+def day_ranges() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield ranges of shortened days into German; they make French and Spanish outputs worse."""
+    english, german = names_of("days", "en"), names_of("days", "de")
+    for (_, first), (start, _) in zip(english, german, strict=True):
+        for (_, last), (end, _) in zip(english, german, strict=True):
+            if first != last:
+                yield "en-de", f"{first}-{last}", (f"{start} bis {end}",)
 
 
 def names_of(kind: str, language: str) -> list[tuple[str, str]]:

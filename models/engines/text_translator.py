@@ -582,7 +582,11 @@ class TextTranslator(TrainedModel):
         has_word = bool(source.known) and " " not in source.known[0]
         if not has_word or not is_free or is_one_of(found[0].text, source.known):
             return found
-        first = self._hypothesis(self._scored(source, source.known[0], config))
+        word = source.known[0]
+        # a German capital is that of a noun, another one may be that of a sentence
+        if source.read.strip()[0].isupper() and not source.direction.startswith("de"):
+            word = word[0].upper() + word[1:]
+        first = self._hypothesis(self._scored(source, word, config))
         return (first, *(one for one in found if one.text != first.text))[: len(found)]
 
     def _scored(self, source: EncodedText, text: str, config: SearchConfig) -> Finished:

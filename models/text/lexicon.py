@@ -297,7 +297,8 @@ class Lexicon:
         """Return the candidates of a text that is one word, those of one word first.
 
         Without a sentence around it, a dictionary knows a word better than weights do. A capital
-        may be that of a sentence; a name, which is rarer with a small letter, has no candidates.
+        may be that of a sentence; a name, which is rarer with a small letter, and an acronym have
+        none.
         """
         word = text.strip()
         if not WORD.fullmatch(word):
@@ -305,7 +306,8 @@ class Lexicon:
         same = self.entries(direction, word.lower()).get(word.lower(), ())
         exact = [each for each in same if each.form == word]
         most = max((each.rarity for each in exact if not each.candidates), default=ALWAYS)
-        others = [each for each in same if each.form != word and each.rarity > most]
+        is_acronym = len(word) > 1 and word.isupper()
+        others = [one for one in same if one.form != word and one.rarity > most and not is_acronym]
         found = dict.fromkeys(one for each in (*exact, *others) for one in each.candidates)
         return tuple(sorted(found, key=lambda one: " " in one))
 
@@ -320,19 +322,24 @@ class Lexicon:
         is_heading = len(capitals) > 1 and not _is_sentence(text, words)
         if not is_heading or capitals[0] != words[0]:
             return text
-        may_be_small = [self._is_small(one[0], direction) for one in capitals]
+        first, *others = (self._rarities(one[0], direction) for one in capitals)
+        # a first word, such as Add, has the capital of many sentences
+        may_be_small = [first[0] >= first[1], *(small > capital for small, capital in others)]
         names = may_be_small.index(False) if False in may_be_small else len(capitals)
         small = {one.start() for one in capitals[1:names]}  # "New York Times" stays
         return "".join(sign.lower() if at in small else sign for at, sign in enumerate(text))
 
-    def _is_small(self, word: str, direction: str) -> bool:
-        """Return True if a capitalised word is more common with a small letter."""
-        rarities = dict.fromkeys((word, word[0].lower() + word[1:]), ALWAYS)
+    def _rarities(self, word: str, direction: str) -> tuple[int, int]:
+        """Return the rarities of a capitalised word with a small letter, and as it is.
+
+        ALWAYS stands for a form without an entry; that of the small form is then less.
+        """
+        found = {word[0].lower() + word[1:]: ALWAYS - 1, word: ALWAYS}
         for entry in self.entries(direction, word.lower()).get(word.lower(), ()):
-            if entry.form in rarities:
-                rarities[entry.form] = max(rarities[entry.form], entry.rarity)
-        capital, small = rarities.values()
-        return small > max(ALWAYS, capital)
+            if entry.form in found:
+                found[entry.form] = max(found[entry.form], entry.rarity)
+        small, capital = found.values()
+        return small, capital
 
     def read(self, text: str, direction: str) -> str:
         """Return what the model reads of a text."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from models.core.errors import DamagedError
-from models.text.lexicon import MARKS, Lexicon, LexiconEntry, pack
+from models.text.lexicon import MARKS, Lexicon, LexiconEntry, is_one_of, pack
 
 Row = tuple[str, LexiconEntry]
 LETTERS = "abcdefghiäöüß"
@@ -270,19 +270,70 @@ def test_a_heading_with_capitals_is_read_in_sentence_case(text: str, read: str) 
 
 def test_sentence_case_changes_nothing_but_first_letters() -> None:
     rng, lexicon = random.Random(4), Lexicon(added=HEADING)
-    words = ["Save", "save", "EDIT", "Edit", "Times", "of", "York", "Ünal", "it's", "4", "-", "(", "New"]
+    words = [
+        "Save",
+        "save",
+        "EDIT",
+        "Edit",
+        "Times",
+        "of",
+        "York",
+        "Ünal",
+        "it's",
+        "4",
+        "-",
+        "(",
+        "New",
+    ]
     for count in (0, 1, 2, 3, 10, 1000):
         text = " ".join(rng.choices(words, k=count))
         found = lexicon.in_sentence_case(text, "de-en")
         assert found.lower() == text.lower()
         assert all(a == b or (a.isupper() and not before.isalpha())
-                   for before, a, b in zip(f" {text}", text, found))  # fmt: skip
+                   for before, a, b in zip(f" {text}", text, found, strict=False))  # fmt: skip
 
 
-def test_a_text_of_one_word_reads_its_entry_however_common_it_is() -> None:
-    lexicon = Lexicon(added=[row("cancel", "abbrechen", rarity=10)])
-    lexicon.most = 7
-    for text in ("cancel", "Cancel", "Cancel!", "  cancel "):
-        assert "abbrechen" in lexicon.read(text, "de-en")
-    for text in ("cancel it", "cancel 4", "please cancel"):
-        assert lexicon.read(text, "de-en") == text
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        ("cancel", ("abbrechen", "nicht mehr wollen")),  # those of one word first
+        (" Cancel ", ("abbrechen", "nicht mehr wollen")),
+        ("Thanks", ("danke", "Danke")),  # the form in the same case first
+        ("thanks", ("Danke", "danke")),
+        ("Smith", ()),  # a name
+        ("smith", ("Schmied",)),
+        ("ROSE", ()),  # an acronym
+        ("Rose", ("stieg",)),  # more often a word than a name
+        ("cancel it", ()),
+        ("cancel!", ()),
+        ("unknown", ()),
+        ("", ()),
+    ],
+)
+def test_a_text_of_one_word_has_the_translations_of_its_forms(
+    text: str, candidates: tuple[str, ...]
+) -> None:
+    rows = [
+        *(row("cancel", "nicht mehr wollen", "abbrechen", rarity=10), row("Thanks", "danke")),
+        *(row("thanks", "Danke"), row("Smith", rarity=6), row("smith", "Schmied", rarity=6)),
+        *(row("Rose", rarity=3), row("rose", "stieg", rarity=10)),
+    ]
+    assert Lexicon(pack(rows, 5)).translations(text, "de-en") == candidates
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("Abbrechen", True),
+        ("abgebrochen", False),
+        ("abbrechend", True),  # an inflection
+        ("abbrechen und gehen", False),
+        ("Cancelieren", False),
+        ("Nicht mehr wollen", True),
+        ("", False),
+    ],
+)
+def test_an_output_is_a_candidate_in_any_inflection_and_nothing_else(
+    text: str, is_one: bool
+) -> None:
+    assert is_one_of(text, ("abbrechen", "nicht mehr wollen")) == is_one
