@@ -42,9 +42,9 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from attncli.train._fit import batches_of, fit
+from attncli.train._precision import DTYPES, computes_bf16
 from attncli.train._state import State
-from attncli.train.fit import batches_of, fit
-from attncli.train.precision import DTYPES, computes_bf16
 from attncli.training.config import TrainConfig
 from attncli.training.examples import Examples
 from attncli.training.interfaces import Stepped

@@ -48,7 +48,7 @@ from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.installed import find_model
 from models.storage.presets import model_config
 from models.storage.weights import stored_tensors, weights_of
-from models.text import own_vocabulary, tokenizer, vocabulary
+from models.text import tokenizer, vocabulary
 from models.text.lexicon import MARKS
 from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
 
@@ -252,7 +252,7 @@ def with_reserved(learned: Tokenizer) -> Tokenizer:
         tokens += [] if find.is_control(find.piece_to_id(name)) else [written]
     tokens += MARKS
     new = [one for one in tokens if learned.source.piece_to_id(one) == UNKNOWN]
-    rows = [(token, 0.0, own_vocabulary.USER_DEFINED) for token in new]
+    rows = [(token, 0.0, vocabulary.USER_DEFINED) for token in new]
     return Tokenizer(vocabulary.added_pieces(learned.models[0], rows))
 
 

@@ -37,9 +37,8 @@ from models.networks import bundle
 from models.networks.bundle import Bundle
 from models.search.batching import pad, teacher_forcing_batch
 from models.storage.installed import find_model
-from models.text.own_vocabulary import USER_DEFINED
 from models.text.tokenizer import SPACE, UNKNOWN, Tokenizer
-from models.text.vocabulary import CONTROL, added_pieces
+from models.text.vocabulary import CONTROL, USER_DEFINED, added_pieces
 
 FORMAL, INFORMAL = "\ue100", "\ue101"  # in the corpora, in front of a source
 TOKENS = {SPACE + FORMAL: "<formal>", SPACE + INFORMAL: "<informal>"}  # names in the model

@@ -29,8 +29,8 @@ from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models.core.settings import to_dict
 from models.core.use_config import ConfidenceConfig
+from models.engines._confidence import FEATURES, compared, features
 from models.storage.settings import write_section
-from models.text.confidence import FEATURES, compared, features
 
 TABLE = Path(__file__).with_name("confidence.tsv")
 RIDGE = 3.0  # of standardised features

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -116,7 +116,8 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair, Sequence[Aligner], AlignO
         """Return the runner of a translator."""
         [translator] = loading.configured(model, options).in_torch()
         heads, scored = options.heads, options.scored
-        aligner = aligner_of(translator, options.of("align"), heads=heads, scored=scored)
+        config = merged(translator.alignment, options.of("align"))
+        aligner = Aligner(translator, config, heads=heads, scored=scored)
         return cls([aligner], options)
 
     @classmethod
@@ -128,10 +129,10 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair, Sequence[Aligner], AlignO
         titles, reverse = model_names(folders), options.reverse_model
         names = titles if named or len(folders) > 1 else [""]
         aligners = [
-            aligner_of(
-                loading.open_aligner(folder, opening),
-                options.of("align"),
-                reverse=reverse and loading.open_reverse(Path(reverse), options),
+            Aligner(
+                opened,
+                merged(opened.alignment, options.of("align")),
+                loading.open_reverse(Path(reverse), options) if reverse else None,
                 name=name,
                 heads=options.heads,
                 max_batch_tokens=options.compute.batch_tokens,
@@ -139,6 +140,7 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair, Sequence[Aligner], AlignO
                 model=title,
             )
             for name, title, folder in zip(names, titles, folders, strict=True)
+            for opened in [loading.open_aligner(folder, opening)]
         ]
         return cls(aligners, options)
 
@@ -190,11 +192,6 @@ class AlignRunner(Runner[Line | PairLine, AlignedPair, Sequence[Aligner], AlignO
     def notes(self, result: AlignedPair) -> list[str]:
         """Return why a pair has no links."""
         return [f"pair {result.number} is {result.note}; not aligned"] if result.note else []
-
-
-def aligner_of(translator: Translator, overrides: Mapping[str, object], **options: Any) -> Aligner:
-    """Return an aligner with the settings saved in the model; overrides replace them."""
-    return Aligner(translator, merged(translator.alignment, overrides), **options)
 
 
 def align_pairs(pairs: Sequence[PairLine], aligner: Aligner) -> list[AlignedPair]:

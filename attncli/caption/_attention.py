@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.named_files import NamedFile
-from attncli.scoring.caption_metrics import is_content_word
+from attncli.render.image_maps import is_content_word
 from attncli.terminal.messages import ShowProgress
 from models.core.config import BATCH_IMAGES
 

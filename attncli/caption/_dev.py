@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from attncli.caption._captions import Images, styled
+from attncli.caption._scores import caption_scores
 from attncli.caption.features import half
-from attncli.data.captions import Images, styled
 from attncli.data.named_files import open_images
-from attncli.render.image_attention import data_url, figure
+from attncli.render.image_attention import figure
 from attncli.render.image_maps import attention_maps
-from attncli.scoring.captions import caption_scores
+from attncli.render.page import data_url
 from attncli.scoring.sequences import exact_match
 from attncli.task.panels import ShownExample, spread
 from attncli.training.config import TrainConfig

@@ -34,7 +34,7 @@ class CaptionStatistics:
             if outcome.hypotheses:
                 self._images += 1
                 self._truncated += outcome.hypotheses[0].truncated
-                self._equal.count(self._images, outcome.caption)
+                self._equal.count(self._images, outcome.text)
             if outcome.attention and len(outcome.attention.words) > 1:
                 from attncli.render.image_maps import mean_overlap
 

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.scoring.caption_metrics import Reward
+from attncli.caption._cider import Reward
 from attncli.training.config import TrainConfig
 from attncli.training.interfaces import RewardLossOutput
 from models.core.types import Batch, Memory, select

@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncli.caption._captions import Captioned, read_captions, styled
 from attncli.caption._dev import DevCaptions
 from attncli.caption._self_critical import SelfCritical
 from attncli.caption.features import FeatureStore, ImageFiles, feature_stores
 from attncli.caption.source import ImageTraining
 from attncli.data.alignments import WordLinks, cell_links, read_word_links
-from attncli.data.captions import Captioned, read_captions, styled
 from attncli.data.corpus import held_out
 from attncli.data.named_files import content_hash
 from attncli.terminal.messages import abridged, counted

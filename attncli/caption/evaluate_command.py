@@ -10,14 +10,14 @@ from typing import Annotated, Literal
 import typer
 
 from attncli.caption._attention import attention_scores
+from attncli.caption._captions import parts_of, read_captions
+from attncli.caption._scores import caption_scores
 from attncli.caption.runner import OF_TEXTS, CaptionedImage, CaptionOptions
-from attncli.data.captions import parts_of, read_captions
 from attncli.data.lines import open_text
 from attncli.data.named_files import last_part
 from attncli.data.streams import check_files
 from attncli.options.evaluation import Evaluation, ModelOutputs, command, files_of
 from attncli.render.rows import columns
-from attncli.scoring.captions import caption_scores
 from attncli.scoring.score import MetricScore, System
 from attncli.terminal.messages import counted
 from models.core.errors import ModelError

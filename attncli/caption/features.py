@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attncli.data.captions import Images
-from attncli.data.image_features import FeatureCache, RowKind, cache_folder
+from attncli.caption._captions import Images
+from attncli.caption.image_features import FeatureCache, RowKind, cache_folder
 from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_images
 from attncli.training.config import TrainConfig
 from attncli.training.interfaces import Progress

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from models.engines.captioner import Captioner, ImageInput
 
-SIDE = 448  # longer side of an image that maps are drawn over, in pixels
 THREADS = 2  # images that are decoded at a time
 BATCHES = 2  # batches that are decoded or wait for the captioner
 
@@ -93,7 +92,7 @@ class ImageOpener:
         captioner, steered = self._captioner, (self._prefix, self._look)
         if not isinstance(image, Image.Image):
             return OpenedImage(image, None, steering_of(captioner, (1, 1), *steered))
-        drawn = in_shape(image, captioner.config.image, SIDE) if self._attention else None
+        drawn = in_shape(image, captioner.config.image) if self._attention else None
         steering = steering_of(captioner, content or image.size, *steered)
         return OpenedImage(captioner.reduced(image), drawn, steering)
 

@@ -48,11 +48,6 @@ class CaptionedImage(RankedOutputs, ShownResult):
         return self.hypotheses[0].text if self.hypotheses else ""
 
     @property
-    def caption(self) -> str:
-        """The best caption as one cell of a table."""
-        return one_cell(self.text)
-
-    @property
     def note(self) -> str:
         """Why there is no caption; empty if there is one."""
         return str(self.fault or "")
@@ -203,7 +198,7 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOpt
 
     def text(self, result: CaptionedImage) -> str | None:
         """Return the best caption."""
-        return result.caption if result.hypotheses else None
+        return one_cell(result.text) if result.hypotheses else None
 
     def notes(self, result: CaptionedImage) -> Iterator[str]:
         """Yield why there is no caption, or a warning if it was cut."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from attncli.caption._captions import Captioned, parts_of, read_captions
 from attncli.data import scenes
-from attncli.data.captions import Captioned, parts_of, read_captions
 from attncli.data.embedded import as_table, as_tar
 from attncli.data.named_files import find_images, open_images
 from attncli.training.config import DataConfig
@@ -18,6 +18,7 @@ from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError
 from models.core.settings import option
 from models.storage.digests import weights_hash
+from models.storage.installed import shipped_captioner
 
 if TYPE_CHECKING:
     from models.core.config import ModelConfig
@@ -115,8 +116,6 @@ class ImageTraining(TrainingSource):
     @classmethod
     def shipped_weights(cls, config: ModelConfig) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""
-        from models.networks.edgetpu import shipped_captioner  # imports torch
-
         if not names_shipped_network(config.image):
             return {}
         return {"image network": weights_hash(shipped_captioner())}

@@ -368,7 +368,7 @@ def verify(
       attn models verify everyday
       attn models verify
     """
-    from attncli.data.image_features import cache_folder, verify_cache  # imports numpy
+    from attncli.caption.image_features import cache_folder, verify_cache  # imports numpy
 
     folders = [find_model(model)] if model else [found.folder for found in installed()]
     checks: list[tuple[Path, Callable[[Path], str | None]]] = [

@@ -9,14 +9,13 @@ from typing import Annotated
 
 import typer
 
+from attncli.classify._scores import LabelScores, confusion_matrices, score_labels
 from attncli.classify._table import read_labelled
 from attncli.classify.runner import ClassifyOptions
 from attncli.faithful.result import Line
 from attncli.options.evaluation import Evaluation, ModelOutputs, command
-from attncli.render.plots import confusion_matrices
 from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System
-from attncli.scoring.sequences import LabelScores, score_labels
 from models.text.normalise import nfc
 from models.text.tokenizer import MAX_LABELS
 

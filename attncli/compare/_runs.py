@@ -318,7 +318,7 @@ def measure(run: Planned, tests: Tests, *, device: str, progress: Progress) -> R
     dev = source.loaded(run.folder, progress).dev
     assert dev is not None, "a run with a dev set"
     test = source.test_set(tests.files, progress) if tests.files else None
-    runner: Any = resolve_name(source_of(config.model.family).runner)
+    runner = resolve_name(source_of(config.model.family).runner)
     loss, found = scores(bundle, dev, config.train, progress)
     if loss > MAX_LOSS:
         raise ModelError(f"a dev loss of {loss:.3g}", f"at most {MAX_LOSS}", "lower train.lr")

@@ -45,8 +45,8 @@ from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.terminal.messages import Messages
 from attncli.translate.doubts import Doubts, listed
 from attncli.translate.engine import InputSettings
+from attncli.translate.reports import REPORTED, OutputReport
 from attncli.translate.runner import TranslateRunner
-from attncli.translate.writers import REPORTED, OutputReport
 from models.core.errors import InputError, naming
 from models.core.limits import WINDOW_BYTES
 from models.search.batching import windows

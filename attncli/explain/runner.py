@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import torch
 from torch import Tensor
 
-from attncli.caption.images import SIDE
 from attncli.caption.runner import CaptionRunner
 from attncli.classify.runner import ClassifyRunner
 from attncli.data.corpus import pair_of
@@ -283,7 +282,7 @@ def of_caption(runner: CaptionRunner, line: Line, options: ExplainOptions) -> Ex
     if not best.text.strip():
         return empty_output(line, "caption")
     found = explain_caption(captioner, image, best.ids, options)
-    drawn = in_shape(opened, config, SIDE)
+    drawn = in_shape(opened, config)
     maps = maps_of(line.text, drawn, found, captioner) if found.rows else None
     return ExplainedLine(line, best.text, found, maps)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from unicodedata import combining
 
 from attncli.faithful._fit import Fitting, concatenated, fitted, joined, with_signs
+from attncli.faithful._stand_ins import StandIns, marked, readable
 from attncli.faithful.checks import Check, check_loop, check_marked, lacks_parts
 from attncli.faithful.divide import (
     PlanOptions,
@@ -29,8 +30,7 @@ from attncli.faithful.divide import (
 from attncli.faithful.pieces import TaggedLine
 from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_amounts
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.faithful.spans import has_word
-from attncli.faithful.stand_ins import Edit, StandIns, marked, readable
+from attncli.faithful.spans import Edit, has_word
 from models.core.annexes import need_part
 from models.core.limits import LINE_TAGS
 from models.core.types import EMPTY, Hypothesis, Translation

@@ -193,3 +193,29 @@ def _shares(words: Sequence[Span], start: int, end: int) -> Iterator[tuple[int, 
         first, last = words[word]
         yield word, (min(end, last) - max(start, first)) / (end - start)
         word += 1
+
+
+class Edit(NamedTuple):
+    """A span of a text as the model has it, in the place of which a mark stands."""
+
+    start: int
+    end: int
+    mark: str  # one character
+
+
+def shifted(spans: Sequence[Span], edits: Sequence[Edit]) -> list[Span]:
+    """Return spans of a text as the model has it as spans of the text with marks."""
+    if not edits:
+        return [*spans]
+    return [(_shifted(start, edits), _shifted(end, edits, is_end=True)) for start, end in spans]
+
+
+def _shifted(position: int, edits: Sequence[Edit], *, is_end: bool = False) -> int:
+    removed = 0
+    for start, end, _ in edits:
+        if position <= start:
+            break
+        if position < end:
+            return start - removed + is_end
+        removed += end - start - 1
+    return position - removed

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
+from models.engines.trained import TrainedModel
 from models.text.normalise import is_unicode
+
+M = TypeVar("M", bound=TrainedModel)
 
 
 def as_list(texts: str | Iterable[str], what: str = "text") -> list[str]:
@@ -22,10 +25,16 @@ def as_list(texts: str | Iterable[str], what: str = "text") -> list[str]:
     return found
 
 
-def check_search(search: object) -> None:
-    """Raise InputError for search settings of another type; None stands for those of the model."""
-    if search is not None and not isinstance(search, SearchConfig):
+def searching(model: M, search: object) -> M:
+    """Return a model with other search settings, unless they are None.
+
+    Raises InputError for settings of another type.
+    """
+    if search is None:
+        return model
+    if not isinstance(search, SearchConfig):
         found = f"search settings of type {type(search).__name__}"
         raise InputError(
             found, "SearchConfig, as dataclasses.replace(model.search, beam=2) returns"
         )
+    return model.with_search(search)

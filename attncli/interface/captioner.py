@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
-from attncli.interface._results import check_search
+from attncli.interface._results import searching
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
 from models.engines.captioner import Captioner as ImageModel
@@ -66,13 +66,12 @@ class Captioner(ImageModel):
         frame (left, top, right, bottom) in pixels that alone may be attended to, or a text as that
         of `attn caption --look`, or several of these.
         """
-        check_search(search)
+        model = searching(self, search)
         is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
         is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
         is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
         files = [self._named(image) for image in ([images] if is_one else images)]
         options = CaptionOptions(prefix=prefix, look=looks_of(look))
-        model = self.with_search(search) if search else self
         results: list[CaptionedImage] = []
         for some in CaptionRunner(model, options).run([files], weights=attention):
             for fault in filter(None, (one.fault for one in some)):

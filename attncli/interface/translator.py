@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, overload
 
 from attncli.align.pairs import Aligner, AlignOptions, AlignRunner
 from attncli.data.corpus import PairLine
-from attncli.data.memory import read_memory
 from attncli.data.tables import read_glossary
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.interface._results import as_list, check_search
+from attncli.interface._results import as_list, searching
 from attncli.task.panels import AlignedPair
 from attncli.translate import engine as engines
-from attncli.translate.engine import TranslateOptions
+from attncli.translate.engine import LineSettings, TranslateOptions
+from attncli.translate.memory import read_memory
 from attncli.translate.runner import TranslateRunner
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
@@ -24,7 +24,6 @@ from models.engines.text_translator import TextTranslator
 from models.engines.translator import Translator as TextModel
 from models.search.alternatives import Alternative
 from models.storage.settings import read_settings
-from models.text.languages import Glossary, Term
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -109,29 +108,23 @@ class Translator(TextModel):
         that alone may be attended to: "dog", 3 or "2-4@1-3" (for words 1 to 3 of the output), or
         several. Raises ModelError for a direction that the model has not, and wrong steering.
         """
-        check_search(search)
+        model = searching(self, search)
         for languages in (to, source):
             as_list(languages, "language")
         found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
-        model = self._changed(search, address, glossary)
         start, target = directions[0] if directions else ("", "")
-        known = pairs_of(memory, lambda path: read_memory(path, start, target))
+        options = TranslateOptions.read(
+            ["align.units=word"],
+            verbatim=verbatim,
+            heads=True,
+            text=LineSettings(address=address),
+            glossary=pairs_of(glossary, lambda path: read_glossary(path).terms),
+            memory=pairs_of(memory, lambda path: read_memory(path, start, target)),
+        )
         lines = lines_of(found, prefix, looks_of(look))
-        own = {"verbatim": verbatim, "memory": known, "heads": True}
-        options = TranslateOptions.read(["align.units=word"], **own)
         results = model._translated_lines(lines, directions, options)
         return results[0] if isinstance(texts, str) else results
-
-    def _changed(
-        self, search: SearchConfig | None, address: str, glossary: GivenPairs
-    ) -> Translator:
-        """Return this model with other settings of the search, an address and a glossary."""
-        model = self.with_search(search) if search else self
-        model = model.with_address(address) if address else model
-        if terms := pairs_of(glossary, lambda path: read_glossary(path).terms):
-            model = model.with_glossary(Glossary(tuple(Term(*term) for term in terms)))
-        return model
 
     def alternatives(
         self,
@@ -159,12 +152,10 @@ class Translator(TextModel):
         starts = [source or self.source_language for source, _ in directions]
         results: dict[int, TranslatedLine] = {}
         for to in dict.fromkeys(target for _, target in directions):
-            model = self.for_direction(to, self.source_language)
-            runner = TranslateRunner(
-                model._engine(),
-                options,
-                languages=lambda lines: [starts[line.number - 1] for line in lines],
-            )
+            engine = self.for_direction(to, self.source_language)._engine()
+            own = replace(options, to=to, source=self.source_language)
+            runner = TranslateRunner.of(engine, own)
+            runner.languages = lambda lines: [starts[line.number - 1] for line in lines]
             lines = zip(texts, directions, strict=True)
             [found] = runner.run([[line for line, (_, target) in lines if target == to]])
             results |= {one.line.number: one for one in found}

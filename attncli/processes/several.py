@@ -60,7 +60,7 @@ def open_several(processes: int, options: Options, *, dry_run: bool) -> World:
 
 def follow(group: Processes, options: Options) -> None:
     """Do the work of a process other than number 0, which stops and saves the run."""
-    from attncli.processes._following import train_along  # imports torch
+    from attncli.train.job import train_along  # imports torch
 
     console.be_quiet()  # process 0 writes the remarks
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attncli.render import alignment as data
 from attncli.task.panels import AlignedPair
@@ -215,5 +215,5 @@ def written(pairs: Sequence[AlignedPair], name: str, *, probabilities: bool = Fa
     known = FORMATS[name]
     if known.document:
         return known.document(pairs)
-    line: Any = known.line
-    return "".join(line(pair, probabilities) for pair in pairs).encode("utf-8", "replace")
+    assert known.line
+    return "".join(known.line(pair, probabilities) for pair in pairs).encode("utf-8", "replace")

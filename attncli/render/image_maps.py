@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image
 
-from attncli.scoring.caption_metrics import is_content_word
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -27,6 +25,14 @@ if TYPE_CHECKING:
 SHOWN = 0.5  # share of a word's probability from labels from which on it is named
 DARK = 0.22  # share of the brightness where the map is 0
 FADED = 0.6  # share of white in the map of a word that names nothing
+_FUNCTION_WORDS = (
+    "a an the this that these those some several many few two three another other its his her "
+    "their of in on at by to from with without for into onto over under above below near next "
+    "beside behind between through across along around off out up down inside outside front back "
+    "top side and or but while as is are was were be been being has have having do does it he she "
+    "they them there which who what where when one each all both no not very"
+)
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 class AttentionMaps(NamedTuple):
@@ -175,3 +181,8 @@ def explained(attention: AttentionMaps) -> str:
 def entropy_name(attention: AttentionMaps) -> str:
     """Return what H is: also where one cell is drawn, it is of the weights that were read."""
     return f"H entropy{' of the expectation' if attention.hard else ''}"
+
+
+def is_content_word(word: str) -> bool:
+    """Return True for a word of a caption that names a thing, a quality or an action."""
+    return any(map(str.isalpha, word)) and word.lower() not in FUNCTION_WORDS

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.scoring.sequences import LabelScores
 from models.core.errors import ModelError
 from models.core.files import write_bytes
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 MARKERS = "osD^vPX"
-NAMED = 60  # labels of a confusion matrix
 DEV_SCORES = {"bleu": "BLEU", "accuracy": "accuracy"}  # record in the log: name in the plot
 
 
@@ -60,7 +58,7 @@ def bleu_by_length(path: Path, curves: Sequence[Curve], bars: Sequence[Bar] = ()
 
     Source: Bahdanau et al. 2015, Figure 2.
     """
-    figure = _figure(width=6.4)
+    figure = new_figure(width=6.4)
     axes = figure.subplots()
     for number, curve in enumerate(curves):
         _line(axes, curve, number, marker=MARKERS[number % len(MARKERS)])
@@ -71,7 +69,7 @@ def bleu_by_length(path: Path, curves: Sequence[Curve], bars: Sequence[Bar] = ()
         _behind(axes, bars)
     if len(curves) > 1:
         axes.legend(frameon=False)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def curves(path: Path, history: Iterable[Mapping[str, object]]) -> None:
@@ -85,7 +83,7 @@ def curves(path: Path, history: Iterable[Mapping[str, object]]) -> None:
     loss = [_curve("training", records, "train", "nll"), _curve("dev", records, "dev", "loss")]
     scores = {name: _curve("dev", records, "dev", key) for key, name in DEV_SCORES.items()}
     name, score = next(((n, c) for n, c in scores.items() if c.x), ("", Curve("", (), ())))
-    figure = _figure(width=10.0 if score.x else 6.4)
+    figure = new_figure(width=10.0 if score.x else 6.4)
     panels = figure.subplots(1, 2 if score.x else 1, squeeze=False)[0]
     for number, curve in enumerate(loss):
         if curve.x:
@@ -99,7 +97,7 @@ def curves(path: Path, history: Iterable[Mapping[str, object]]) -> None:
         value, step = max((y, -x) for x, y in zip(score.x, score.y, strict=True))  # the best
         place = {"textcoords": "offset points", "xytext": (0, 6), "ha": "center"}
         panels[1].annotate(f"{value:.2f}", (-step, value), **place)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def variant_curves(path: Path, logs: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
@@ -109,7 +107,7 @@ def variant_curves(path: Path, logs: Mapping[str, Sequence[Mapping[str, object]]
     """
     every = [record for records in logs.values() for record in records]
     scores = [key for key in DEV_SCORES if _curve("", every, "dev", key).x][:1]
-    figure = _figure(width=6.4 + 4.6 * len(scores), height=4.8)
+    figure = new_figure(width=6.4 + 4.6 * len(scores), height=4.8)
     panels = figure.subplots(1, 1 + len(scores), squeeze=False)[0]
     for axes, key in zip(panels, ("loss", *scores), strict=True):
         for number, (name, records) in enumerate(logs.items()):
@@ -117,41 +115,14 @@ def variant_curves(path: Path, logs: Mapping[str, Sequence[Mapping[str, object]]
             _line(axes, _curve(name, records, "dev", key), number, marker=marker)
         _name(axes, "update", f"dev {DEV_SCORES.get(key, 'loss (nats per token)')}")
     panels[-1].legend(frameon=False, fontsize="small")
-    _save(figure, path)
-
-
-def confusion_matrices(path: Path, evaluations: Sequence[tuple[str, LabelScores]]) -> None:
-    """Draw the confusion matrix of each system: the share of each gold label, and the counts.
-
-    Of more labels than NAMED some are named, and no counts are written.
-    """
-    most = max(len(scores.labels) for _, scores in evaluations)
-    side, step = 2.0 + 0.45 * min(most, NAMED), math.ceil(most / NAMED)
-    figure = _figure(width=side * len(evaluations), height=side)
-    panels = figure.subplots(1, len(evaluations), squeeze=False)[0]
-    for axes, (name, scores) in zip(panels, evaluations, strict=True):
-        labels = [counts.label or "(none)" for counts in scores.labels]
-        shares = [[n / max(1, sum(row)) for n in row] for row in scores.confusion]
-        axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-        for y, row in enumerate(scores.confusion):
-            for x, count in enumerate(row):
-                if count and step == 1:
-                    colour = "white" if shares[y][x] > 0.5 else "black"
-                    axes.text(x, y, str(count), ha="center", va="center", color=colour, fontsize=8)
-        places, names = range(0, len(labels), step), labels[::step]
-        axes.set_xticks(places, names, rotation=55, ha="right", rotation_mode="anchor")
-        axes.set_yticks(places, names)
-        axes.set_xlabel("predicted")
-        axes.set_ylabel("gold")
-        axes.set_title(f"{name}: accuracy {scores.accuracy:.1f} %", fontsize=9)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def strips(path: Path, rows: Sequence[str], panels: Sequence[Strip], title: str) -> None:
     """Plot named rows: a dot for each value, a stroke at their mean; panels side by side."""
     width = 2.0 + 2.8 * len(panels)
     lines = [part for line in title.splitlines() for part in textwrap.wrap(line, int(14 * width))]
-    figure = _figure(width=width, height=1.3 + 0.3 * len(rows) + 0.15 * len(lines))
+    figure = new_figure(width=width, height=1.3 + 0.3 * len(rows) + 0.15 * len(lines))
     figure.suptitle("\n".join(lines), fontsize="small")
     shared = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for number, (axes, panel) in enumerate(zip(shared, panels, strict=True)):
@@ -164,7 +135,7 @@ def strips(path: Path, rows: Sequence[str], panels: Sequence[Strip], title: str)
         axes.spines[["top", "right"]].set_visible(False)
     shared[0].set_yticks(range(len(rows)), rows)
     shared[0].set_ylim(len(rows) - 0.5, -0.5)  # the first row is at the top
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _curve(name: str, records: Sequence[Mapping[str, object]], event: str, key: str) -> Curve:
@@ -178,7 +149,8 @@ def _curve(name: str, records: Sequence[Mapping[str, object]], event: str, key: 
     return Curve(name, [step for step, _ in finite], [value for _, value in finite])
 
 
-def _figure(*, width: float, height: float = 4.0) -> Figure:
+def new_figure(*, width: float, height: float = 4.0) -> Figure:
+    """Return an empty figure. width, height: in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -218,7 +190,8 @@ def _behind(axes: Axes, bars: Sequence[Bar]) -> None:
     axes.patch.set_visible(False)
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the format of the suffix of its file."""
     from attncli.render.figures import saved
 
     check_picture(path)

@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from models.core.use_config import SearchConfig
 
 
-class Searched(Protocol):
-    """A model whose outputs a search finds."""
-
+class _Searched(Protocol):
     search: SearchConfig
 
 
-SearchedModel = TypeVar("SearchedModel", bound=Searched)
+SearchedModel = TypeVar("SearchedModel", bound=_Searched)
 
 
 class OutputCells(NamedTuple):

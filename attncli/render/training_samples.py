@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attncli.render.image_attention import escaped
+from attncli.render import page
+from attncli.render.page import escaped
 from attncli.task.panels import AlignedPair, SampledEvaluation
 from models.core.types import Link
 from models.text.alignment import Alignment
@@ -31,8 +32,8 @@ td.score { white-space: nowrap; text-align: right }
 """
 
 
-def samples_page(name: str, evaluations: Sequence[SampledEvaluation], style: str = "") -> str:
-    """Return the page. evaluations: oldest first; style: CSS rules of the attention maps."""
+def samples_page(name: str, evaluations: Sequence[SampledEvaluation]) -> str:
+    """Return the page. evaluations: oldest first."""
     newest_first = list(reversed(evaluations))
     count = max((len(evaluation.samples) for evaluation in evaluations), default=0)
     title = escaped(f"Samples of {name}")
@@ -40,7 +41,7 @@ def samples_page(name: str, evaluations: Sequence[SampledEvaluation], style: str
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{style}{STYLE}</style>\n<h1>{title}</h1>\n"
+        f"<title>{title}</title>\n<style>{page.STYLE}{STYLE}</style>\n<h1>{title}</h1>\n"
         "<p>Dev examples and the model's outputs for them, newest evaluation first.</p>\n"
         f"{sections}</html>\n"
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from attncli.data.alignments import PairLinks
 from models.core.types import Link
-from models.text.normalise import nfc
 
 Tokenize = Callable[[str], Sequence[str]]
 
@@ -51,78 +49,6 @@ def error_rate(
         fewest, size = min(compared, key=lambda pair: (pair[0] / max(1, pair[1]), -pair[1]))
         edits, length = edits + fewest, length + size
     return 100 * edits / max(1, length)
-
-
-class LabelCounts(NamedTuple):
-    """Number of texts for which a label is predicted, is gold, and is both."""
-
-    label: str
-    right: int
-    predicted: int
-    gold: int
-
-    @property
-    def precision(self) -> float:
-        """Share of the predictions that are right, in percent; 0 without predictions."""
-        return 100 * self.right / self.predicted if self.predicted else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Share of the gold labels that are predicted, in percent; 0 without gold labels."""
-        return 100 * self.right / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """F1 in percent."""
-        return 200 * self.right / max(1, self.predicted + self.gold)
-
-
-class LabelScores(NamedTuple):
-    """Scores of the labels of one system."""
-
-    labels: tuple[LabelCounts, ...]  # sorted by name
-    confusion: tuple[tuple[int, ...], ...]  # [gold][predicted], in the order of `labels`
-    ranks: tuple[int, ...] = ()  # of the gold label of each text, from 1; 0: it has none
-
-    @property
-    def texts(self) -> int:
-        """Number of texts."""
-        return sum(label.gold for label in self.labels)
-
-    @property
-    def accuracy(self) -> float:
-        """Share of texts with the right label, in percent."""
-        return 100 * sum(label.right for label in self.labels) / max(1, self.texts)
-
-    @property
-    def macro_f1(self) -> float:
-        """Mean F1 over the labels, in percent."""
-        return sum(label.f1 for label in self.labels) / max(1, len(self.labels))
-
-    def hits(self, first: int) -> float:
-        """Share of texts with the right label among the first ones (hit@k), in percent."""
-        return 100 * sum(0 < rank <= first for rank in self.ranks) / max(1, self.texts)
-
-    @property
-    def mrr(self) -> float:
-        """Mean reciprocal rank of the right label, in percent. Source: Voorhees 1999."""
-        return 100 * sum(1 / rank for rank in self.ranks if rank) / max(1, self.texts)
-
-
-def score_labels(
-    predicted: Sequence[str], gold: Sequence[str], ranks: Sequence[int] = ()
-) -> LabelScores:
-    """Return the scores of predicted labels, one for each gold label.
-
-    Decomposed accents do not matter. ranks: of the gold labels.
-    """
-    predicted, gold = [*map(nfc, predicted)], [*map(nfc, gold)]
-    pairs = Counter(zip(gold, predicted, strict=True))
-    names = sorted({*predicted, *gold})
-    found, wanted = Counter(predicted), Counter(gold)
-    counts = (LabelCounts(name, pairs[name, name], found[name], wanted[name]) for name in names)
-    table = tuple(tuple(pairs[one, other] for other in names) for one in names)
-    return LabelScores(tuple(counts), table, tuple(ranks))
 
 
 class AlignmentScores(NamedTuple):

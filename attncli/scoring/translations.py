@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.scoring.caption_metrics import rouge_l, rouge_n
 from attncli.scoring.comet import Comet
+from attncli.scoring.rouge import rouge_l, rouge_n
 from attncli.scoring.score import MetricScore, System
 from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
 from models.core.errors import ModelError

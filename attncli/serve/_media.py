@@ -12,12 +12,13 @@ from starlette.responses import JSONResponse, Response
 
 from attncli.caption.runner import CaptionedImage
 from attncli.data.named_files import NamedFile
-from attncli.render.image_attention import data_url
 from attncli.render.image_maps import described
+from attncli.render.page import data_url
 from attncli.serve._catalogue import CAPTION
 from attncli.serve._requests import RequestError, invalid
 from attncli.serve._service import Call, call_of
 from attncli.task.runner import JsonObject
+from attncli.terminal.messages import one_cell
 
 MAX_CAPTIONS = 20
 
@@ -68,7 +69,7 @@ def caption_record(outcome: CaptionedImage) -> JsonObject:
     if not outcome.hypotheses:
         raise invalid(outcome.note)
     found: JsonObject = {
-        "caption": outcome.caption,
+        "caption": one_cell(outcome.text),
         "captions": [{"text": h.text, "score": round(h.score, 4)} for h in outcome.hypotheses],
     }
     if maps := outcome.attention:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,25 +24,27 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Model = TypeVar("Model")
-TaskOptions = TypeVar("TaskOptions", bound="RowOptions")
+TaskOptions = TypeVar("TaskOptions", bound="_Options")
 Models = Path | Sequence[Path] | None  # folders or names
 JsonObject: TypeAlias = dict[str, object]
 
 
-class RowOptions(Protocol):
-    """Options of a task: those that say how results are written."""
+class Task(NamedTuple):
+    """Places of a task, as module:name; empty for a part that it does not have."""
 
-    @property
-    def format(self) -> str:
-        """The format of the rows."""
+    commands: Mapping[str, str]  # by name: classes; see attncli.options.fields
+    training: Mapping[str, str] = {}  # TrainingSource, by kind of input (models/core/sources)
+    runner: str = ""  # Runner, with which every door works
+    loaded: str = ""  # class that `attncli.load` returns; without one, that of `models.load`
 
-    @property
-    def with_scores(self) -> bool:
-        """True if a score precedes each output."""
 
+class _Options(Protocol):  # those of every task that say how results are written
     @property
-    def alone(self) -> bool:
-        """True for the only file of a command."""
+    def format(self) -> str: ...
+    @property
+    def with_scores(self) -> bool: ...
+    @property
+    def alone(self) -> bool: ...
 
 
 class Noted(Protocol):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from pkgutil import resolve_name
 
-from attncli.task.runner import AnyRunner
-from attncli.task.task import Task
+from attncli.task.runner import AnyRunner, Task
 from models.core.annexes import entries
 from models.core.errors import unknown_name
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, autograd, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+from attncli.train._precision import grow, loss_scale
 from attncli.train._schedule import done_share, learning_rate
 from attncli.train._state import State
-from attncli.train.precision import grow, loss_scale
 from attncli.training.config import TrainConfig
 from attncli.training.interfaces import Stepped, UpdateBatch
 from attncli.training.world import ALONE, World

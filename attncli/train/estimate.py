@@ -13,9 +13,9 @@ import torch
 
 from attncli.task.panels import spread
 from attncli.terminal.messages import counted, rounded_time
+from attncli.train._fit import batches_of, evaluation_interval, fit
+from attncli.train._precision import DTYPES, chosen_precision
 from attncli.train._state import State
-from attncli.train.fit import batches_of, evaluation_interval, fit
-from attncli.train.precision import DTYPES, chosen_precision
 from attncli.train.run import check_end, completed, fresh_state
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, evaluate

@@ -10,8 +10,9 @@ from pathlib import Path
 import torch
 
 from attncli.train import estimate
+from attncli.train._fit import Evaluate, fit
+from attncli.train._precision import DTYPES, chosen_precision, limit_kernel_caches
 from attncli.train._state import State
-from attncli.train.fit import Evaluate, fit
 from attncli.train.folder import (
     START,
     RunFolder,
@@ -24,9 +25,8 @@ from attncli.train.folder import (
     with_stored_choices,
 )
 from attncli.train.log import add_update, check_listeners, interval_record
-from attncli.train.precision import chosen_precision, limit_kernel_caches
 from attncli.train.progress import can_continue, finished_run
-from attncli.train.run import Run, open_run, started
+from attncli.train.run import Run, completed, open_run, started, stored_state
 from attncli.train.saving import (
     draw_curves,
     finish,
@@ -55,6 +55,7 @@ from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.files import locked
 from models.core.types import VocabularySizes
+from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle, build
 from models.networks.losses import AttentionLoss
 from models.storage.digests import weights_hash
@@ -215,6 +216,21 @@ def updates(
         # process 0 decides, so that all stop after the same update
         if world.first(stop_requested()):
             raise Interrupted
+
+
+def train_along(world: World, config: RunConfig, path: Path, device: str) -> None:
+    """Train to the end of a run in another process; process 0 prepares and saves it."""
+    limit_kernel_caches()
+    data = source_of_run(config).loaded(path, lambda label, done, total: None)
+    config = completed(config, data)
+    state = stored_state(RunFolder(path), source_of_run(config), data, torch.device(device))
+    tables = (data.tokenizer, config.tokenizer, SearchConfig(**vars(config.search)))
+    bundle = Bundle(state.model, *tables, prepare=data.prepare)
+    score = evaluator(bundle, data.dev, config.train, world)
+    dtype = DTYPES[config.train.precision]
+    for _ in fit(state, data.examples, score, config.train, dtype, data.reward_loss, world=world):
+        if world.first(False):
+            return
 
 
 def evaluator(

@@ -12,7 +12,6 @@ from attncli.train._schedule import time_share
 from attncli.train.folder import RunFolder
 from attncli.training.config import TrainConfig
 from attncli.training.interfaces import AlreadyFinished, FinalModel
-from attncli.training.prepared import check_folder
 from models.core.files import write_text
 from models.core.settings import parse_json
 
@@ -91,6 +90,8 @@ def write_finished(folder: RunFolder) -> None:
 
 def check_stored(folder: RunFolder) -> None:
     """Compare checkpoints and prepared data with their digests; raise ModelError for damage."""
+    from attncli.training.prepared import check_folder  # `attn models` reads no data
+
     if folder.data.is_dir():
         check_folder(folder.data)
     for file in (folder.checkpoint, *sorted(folder.snapshots.glob("*"))):

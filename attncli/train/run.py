@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import torch
 
 from attncli.terminal.messages import counted
+from attncli.train._fit import batches_of, reopen
 from attncli.train._fitting import SHORT
+from attncli.train._precision import DTYPES
 from attncli.train._state import State, restore
 from attncli.train._vectors import load_vectors
-from attncli.train.fit import batches_of, reopen
 from attncli.train.folder import RunFolder
 from attncli.train.log import Log, LoggedRun, open_listeners
-from attncli.train.precision import DTYPES
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, DevSet
 from attncli.training.interfaces import Started

@@ -9,7 +9,6 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attncli.render.image_attention import STYLE
 from attncli.render.plots import curves
 from attncli.render.training_samples import samples_page
 from attncli.task.panels import SampledEvaluation, ShownExample
@@ -197,7 +196,7 @@ def add_evaluation(folder: Path, name: str, evaluation: SampledEvaluation) -> No
     ]
     lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
     write_text(folder / "samples.jsonl", "".join(lines))
-    write_text(folder / "index.html", samples_page(name, kept, STYLE))
+    write_text(folder / "index.html", samples_page(name, kept))
 
 
 def read_evaluations(folder: Path) -> list[SampledEvaluation]:

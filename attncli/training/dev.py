@@ -9,7 +9,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from attncli.scoring.caption_metrics import rouge_l, rouge_words
+from attncli.scoring.rouge import rouge_l, rouge_words
 from attncli.scoring.sequences import error_rate
 from attncli.scoring.translations import Scoring, sacrebleu_tokens
 from attncli.scoring.translations import metrics as sacrebleu_metrics

@@ -1,6 +1,6 @@
 """Transcription of recordings: input, run, outputs, scores."""
 
-from attncli.task.task import Task
+from attncli.task.runner import Task
 
 TASK = Task(
     {

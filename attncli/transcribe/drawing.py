@@ -18,8 +18,8 @@ from PIL import Image
 
 from attncli.render.alignment import shade
 from attncli.render.alignment_writers import MARKS, coloured
-from attncli.render.image_attention import data_url, escaped
 from attncli.render.image_maps import archive
+from attncli.render.page import data_url, escaped
 from attncli.terminal.messages import Screen, fitted, padded, without_controls
 
 if TYPE_CHECKING:

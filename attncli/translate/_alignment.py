@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import TranslatedLine
-from attncli.faithful.spans import TokenWeights, WordWeights, is_mark, word_weights, words
-from attncli.faithful.stand_ins import shifted
+from attncli.faithful.spans import TokenWeights, WordWeights, is_mark, shifted, word_weights, words
 from models.core.annexes import need_part
 from models.core.types import EMPTY, Translation
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attncli.faithful.pieces import LINE_END
 from attncli.faithful.plan import Plan
@@ -86,9 +86,6 @@ def _results(
     return [plan.result([next(translations) for _ in plan.pieces]) for plan in plans]
 
 
-JOINED = ("parts", "checks", "stand_ins")  # fields with an entry for each part of a text
-
-
 def by_line(
     chunks: Iterable[Sequence[Line]],
     translate: Callable[[Iterable[list[Line]]], Iterator[list[TranslatedLine]]],
@@ -128,18 +125,17 @@ def joined(line: Line, ends: Sequence[str], outcomes: Sequence[TranslatedLine]) 
         _hypothesis([one.hypotheses[min(rank, len(one.hypotheses) - 1)] for one in found], ends)
         for rank in range(most)
     )
-    parts: dict[str, Any] = {
-        name: tuple(part for one in outcomes for part in getattr(one, name)) for name in JOINED
-    }
     return TranslatedLine(
         line,
         Translation(line.text, hypotheses),
         notes,
+        tuple(part for one in outcomes for part in one.parts),
+        checks=tuple(check for one in outcomes for check in one.checks),
+        stand_ins=tuple(own for one in outcomes for own in one.stand_ins),
         lost="".join(dict.fromkeys("".join(one.lost for one in outcomes))),
         foreign=all(one.foreign for one in outcomes if one.line.text.strip()),
         in_target=all(one.in_target for one in outcomes if one.line.text.strip()),
         memory=min((one.memory for one in outcomes if one.line.text.strip()), default=""),
-        **parts,
     )
 
 

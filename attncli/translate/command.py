@@ -20,8 +20,8 @@ from attncli.translate import _scores as scores
 from attncli.translate.doubts import check_judges
 from attncli.translate.doubts import review as reviewed
 from attncli.translate.engine import TranslateOptions
+from attncli.translate.reports import REPORTED, OutputReport
 from attncli.translate.runner import TranslateRunner
-from attncli.translate.writers import REPORTED, OutputReport
 from models.core.annexes import find_part, need_part
 from models.core.errors import ConfigurationError
 

@@ -11,7 +11,6 @@ from functools import partial
 from itertools import chain, compress
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,13 @@ from attncli.training.prepared import (
 from attncli.training.tokens import write_links
 from attncli.translate.corpora import CorpusConfig
 from attncli.translate.dev import DevDirections, DevTexts
-from attncli.translate.lexicon import marked_pairs, packed_entries, run_entries, with_marks
+from attncli.translate.lexicon import (
+    DIRECTION,
+    marked_pairs,
+    packed_entries,
+    run_entries,
+    with_marks,
+)
 from attncli.translate.mixture import Direction, Mixture, Variation, shares_of
 from attncli.translate.source import TextTraining
 from models.core.annexes import need_part
@@ -146,18 +151,20 @@ def run_tables(
     own, one for each direction, of corpora with languages.
     """
 
-    def marked(one: CorpusConfig, out: Collection[str], *way: Any, alone: bool) -> ReadPairs:
-        words, seed = Lexicon(lexicon), source.train.seed
-        return lambda: marked_pairs(pairs_of(one.files), words, out, seed, *way, alone=alone)
+    def marked(
+        one: CorpusConfig, out: Collection[str], way: str = DIRECTION, turned: int = 0
+    ) -> ReadPairs:
+        how = (Lexicon(lexicon), out, source.train.seed, way, bool(turned))
+        return lambda: marked_pairs(pairs_of(one.files), *how, alone=bool(one.languages))
 
     found: list[tuple[CorpusConfig, ReadPairs]] = [
         (one, partial(pairs_of, one.files)) for one in (*own, *replayed)
     ]
     if lexicon and not own[0].languages:
-        found = [(own[0], marked(own[0], held[0], alone=False))]
+        found = [(own[0], marked(own[0], held[0]))]
     elif lexicon:
         found[len(own) : len(own)] = [
-            (replace(one, languages=name, both=False), marked(one, out, name, turned, alone=True))
+            (replace(one, languages=name, both=False), marked(one, out, name, turned))
             for one, out in zip(own, held, strict=True)
             for turned, way in enumerate(() if one.tagged else one.directions)
             for name in ["-".join(way)]

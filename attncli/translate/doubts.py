@@ -1,6 +1,6 @@
 """Doubtful lines: why, how many, and a table of them for a person who reads them again.
 
-Their confidence is below the threshold of the model; see models.text.confidence.
+Their confidence is below the threshold of the model; see models.engines._confidence.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from attncli.data.memory import read_memory
 from attncli.data.streams import TEXT
 from attncli.data.tables import read_glossary, read_lexicon_table
 from attncli.faithful.divide import PlanOptions
@@ -17,6 +16,7 @@ from attncli.options import loading, shared
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
 from attncli.task.runner import Models
+from attncli.translate.memory import read_memory
 from models.core.annexes import find_part
 from models.core.config import FormOfAddress
 from models.core.errors import ConfigurationError, DamagedError

@@ -33,7 +33,7 @@ from attncli.scoring.translations import (
 from attncli.terminal import console
 from attncli.terminal.messages import counted
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.writers import OutputReport
+from attncli.translate.reports import OutputReport
 from models.core.errors import ConfigurationError
 from models.core.settings import option
 from models.text.normalise import nfc

@@ -30,9 +30,8 @@ from models.text.lexicon import (
     stems,
     with_candidates,
 )
-from models.text.own_vocabulary import USER_DEFINED
 from models.text.tokenizer import UNKNOWN, Tokenizer
-from models.text.vocabulary import added_pieces
+from models.text.vocabulary import USER_DEFINED, added_pieces
 
 DIRECTION = "-"  # of a model without languages
 RARE = 3  # binary digits of a count from which on a word is left to the weights, in a run

@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from attncli.data.memory import TranslateChunks, TranslationMemory
 from attncli.data.tables import as_rows
 from attncli.faithful.plan import Plan
 from attncli.faithful.result import Line, TranslatedLine, text_line
@@ -31,8 +30,10 @@ from attncli.translate import engine as engines
 from attncli.translate._alignment import token_weights
 from attncli.translate.chunks import by_line, translate_lines
 from attncli.translate.engine import AUTO, LineSettings, TranslateOptions
-from attncli.translate.writers import OutputReport
+from attncli.translate.memory import TranslateChunks, TranslationMemory
+from attncli.translate.reports import OutputReport
 from models.core.errors import ConfigurationError
+from models.core.settings import merged
 from models.core.types import EMPTY, Translation
 from models.search.repeats import repetition
 from models.storage.installed import default_model
@@ -297,17 +298,17 @@ class TranslateRunner(RowRunner[Line, TranslatedLine, "TextTranslator", Translat
 
     @cached_property
     def _aligners(self) -> list[Aligner]:
-        from attncli.align.pairs import aligner_of
+        from attncli.align.pairs import Aligner
 
         own, heads = self.options.of("align"), self.options.heads
-        size = self.options.compute.batch_tokens
+        batch = self.options.compute.batch_tokens
         titles = [""]
         if self.folders is not None:
             titles = model_names(self.folders or [default_model("translate")])
         names = titles if len(titles) > 1 else [""]
         return [
-            aligner_of(model, own, name=name, model=title, heads=heads, max_batch_tokens=size)
-            for name, title, model in zip(names, titles, self.in_torch, strict=True)
+            Aligner(one, merged(one.alignment, own), None, name, heads, batch, model=title)
+            for name, title, one in zip(names, titles, self.in_torch, strict=True)
         ]
 
 

@@ -169,7 +169,7 @@ class CombinedCrossAttention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         size = config.embedding
-        kind: Any = find("combination", config.combination)
+        kind = find("combination", config.combination)
         own = composition(config, "attention")
         self.combination = kind(size, size, own, len(config.inputs))
         self.output = Linear(size, size)

@@ -87,7 +87,7 @@ VERBATIM = PrepareConfig("", *(False,) * 6)
 
 @dataclass(frozen=True)
 class ConfidenceConfig:
-    """Calibration of a model: a logistic regression; see models.text.confidence."""
+    """Calibration of a model: a logistic regression; see models.engines._confidence."""
 
     directions: tuple[str, ...] = option((), "directions of the calibration, such as en-de")
     threshold: float = option(0.5, "an output of less confidence is doubtful", at_most=1)

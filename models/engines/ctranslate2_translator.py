@@ -145,7 +145,7 @@ class CTranslate2Translator(TextTranslator):
                 found.insert(number, one)
         if not any(phrases):
             return found
-        from models.search.constrained import with_phrases
+        from models.engines._constrained import with_phrases
 
         [model] = self.in_torch()
         return with_phrases(found, phrases, lambda n: model._search([sources[n]], config)[0])
@@ -393,7 +393,7 @@ def unsuitable(settings: Values) -> str:
 def missing_library(*, gpu: bool) -> str:
     """Return why the library cannot be used. gpu: True if a GPU is preferred to it."""
     try:
-        library: Any = import_module("ctranslate2")
+        library = import_module("ctranslate2")
     except (ImportError, OSError) as error:
         return f"no usable library ({error})"
     if not hasattr(library, "Translator"):

@@ -8,11 +8,11 @@ from torch import Tensor
 
 from models.core.types import Memory
 from models.core.use_config import SearchConfig
+from models.engines._steering import SteeredBackend, TargetWords, with_looks
 from models.engines.trained import TorchModel, check_looks
 from models.search.beam import search
 from models.search.hypotheses import Finished
 from models.search.prefix import PLAIN, Steering, TargetPrefix
-from models.search.steering import SteeredBackend, TargetWords, with_looks
 
 
 def steered_search(

@@ -23,6 +23,7 @@ from models.core.use_config import (
     SearchConfig,
     TokenizerConfig,
 )
+from models.engines._confidence import confidence, of_both
 from models.engines.trained import TrainedModel, check_looks
 from models.search.alternatives import (
     EXTRA,
@@ -35,7 +36,6 @@ from models.search.alternatives import (
 from models.search.batching import in_order, length_batches, windows
 from models.search.hypotheses import Finished, beam_width, length_limit
 from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
-from models.text.confidence import confidence, of_both
 from models.text.languages import (
     TO,
     Glossary,
@@ -99,7 +99,7 @@ class TextTranslator(TrainedModel):
     address = ""  # form of address in the outputs; see `with_address`
     lexicon: Lexicon | None = None  # translations of rare words, which the model reads
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
-    calibration = ConfidenceConfig()  # of the confidence of outputs; see models.text.confidence
+    calibration = ConfidenceConfig()  # of the confidence of outputs; see models.engines._confidence
     prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
     config: ModelConfig
     tokenizer_config: TokenizerConfig

@@ -330,7 +330,7 @@ def _made_tokenizer(folder: Path) -> Any:
     names = ["vocab.txt"] if (folder / "vocab.txt").exists() else ["vocab.json", "merges.txt"]
     if names[1:] and (folder / names[0]).exists():  # the library allocates up to the highest id
         read_list(folder / names[0], TOKENIZER["vocab"])
-    library: Any = import_module("tokenizers.implementations")
+    library = import_module("tokenizers.implementations")
     with intact(folder, f"{JSON}, vocab.txt, or vocab.json with merges.txt", "", Exception):
         for name in names:
             open_regular(folder / name).close()

@@ -47,14 +47,14 @@ def fetch(name: str, revision: str = "") -> Path:
     for a model that does not exist or is gated, without network, and for a file that is damaged.
     """
     try:
-        hub: Any = import_module("huggingface_hub")
+        hub = import_module("huggingface_hub")
     except ImportError:
         raise ConfigurationError(
             f"{name} is a name of the Hugging Face hub, whose package is missing",
             "the package huggingface_hub",
             f"pip install -e '.[hub]', or copy a folder with {CARRY} here and give its path",
         ) from None
-    errors: Any = import_module("huggingface_hub.errors")
+    errors = import_module("huggingface_hub.errors")
     endpoint = os.environ.get("HF_ENDPOINT") or None
     try:
         found = hub.HfApi(endpoint=endpoint).model_info(

@@ -206,7 +206,8 @@ def read(folder: Path) -> Bundle:
 
 def read_aligner(folder: Path) -> Any:
     """Return the tables of word links of a bundle; None without them, or without their annex."""
-    part = find_part("aligner", "tables")
+    has_tables = (folder / STATISTICAL).exists()
+    part = find_part("aligner", "tables") if has_tables else None
     return part.read_statistical(folder) if part else None
 
 

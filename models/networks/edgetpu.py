@@ -13,28 +13,16 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
 from models.core.config import ImageConfig
-from models.core.errors import DamagedError, NotFoundError, intact, unknown_name
+from models.core.errors import DamagedError, intact, unknown_name
 from models.core.numerics import normal_weights
 from models.core.sources import ImageSource
 from models.storage.digests import check_digests
-from models.storage.installed import BOX, DEFAULTS, is_bundle
+from models.storage.installed import shipped_captioner
 from models.storage.settings import WEIGHTS
 from models.storage.weights import read_tensors
 
 PREFIX = ImageSource.shared_weights  # of the names of an image network's weights in a bundle
 LAYERS = ("expand", "depthwise", "project")
-
-
-def shipped_captioner() -> Path:
-    """Return the folder of the shipped captioner; raise NotFoundError if it is missing."""
-    folder = BOX / DEFAULTS["caption"]
-    if not is_bundle(folder):
-        raise NotFoundError(
-            f"no weights of the image network, because {folder} is missing",
-            "the model that is shipped with attn",
-            "give a file with -s model.image.weights=PATH",
-        )
-    return folder
 
 
 def shipped_tensors(prefix: str) -> dict[str, Tensor]:

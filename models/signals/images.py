@@ -95,7 +95,7 @@ def to_square(image: Image.Image, config: ImageConfig) -> Image.Image:
     return ImageOps.fit(image, size, method) if config.fit == "crop" else image.resize(size, method)
 
 
-def in_shape(image: Image.Image, config: ImageConfig, side: int) -> Image.Image:
+def in_shape(image: Image.Image, config: ImageConfig, side: int = 448) -> Image.Image:
     """Return what the model reads of an image in its own shape; its longer side has `side` pixels.
 
     It is the centre of an image that is cropped, and all of one that is squashed.

@@ -253,7 +253,7 @@ def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[Sound
     fault: why libsndfile cannot read it, which is raised if it is none.
     """
     try:
-        av: Any = import_module("av")
+        av = import_module("av")
     except ImportError:
         if not shutil.which("ffmpeg"):
             hint = f"for M4A, MP4, WebM and others: {install_command('audio')}, or ffmpeg"

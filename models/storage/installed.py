@@ -128,6 +128,18 @@ def places() -> list[Place]:
     return [Place("runs", RUNS), Place("user", user_folder()), *shared, Place("box", BOX)]
 
 
+def shipped_captioner() -> Path:
+    """Return the folder of the shipped captioner; raise NotFoundError if it is missing."""
+    folder = BOX / DEFAULTS["caption"]
+    if not is_bundle(folder):
+        raise NotFoundError(
+            f"no weights of the image network, because {folder} is missing",
+            "the model that is shipped with attn",
+            "give a file with -s model.image.weights=PATH",
+        )
+    return folder
+
+
 def user_folder() -> Path:
     """Return the folder that `attn models add` installs into."""
     data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"

@@ -22,6 +22,7 @@ from models.text.vocabulary import (
     NAMES,
     NORMAL,
     SPACE,
+    USER_DEFINED,
     added_pieces,
     known_pieces,
     model_type,
@@ -31,7 +32,6 @@ from models.text.vocabulary import (
 
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # types of a SentencePiece model
 SPECIAL = {*NAMES, "<s>", "<pad>", "<blank>", "<eos>", "<bos>", "</s>", "<unk>"}
-USER_DEFINED = 4  # kind of a piece that is never divided
 MARGIN = 0.1  # in nats
 
 

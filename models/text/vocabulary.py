@@ -27,7 +27,8 @@ from models.core.errors import DamagedError, intact
 from models.core.settings import Values
 
 SILENT = -1e4  # bias of a token that is never an output; fits into fp16
-NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6  # kinds of pieces
+# kinds of pieces; one of the user is never divided
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 SPACE = "\u2581"  # space mark
 WORDS = 3  # type of a SentencePiece model whose tokens are words
 NAMES = ("<pad>", "<unk>", "<start>", "</s>")  # of the first four ids

@@ -13,7 +13,7 @@ from random import Random
 import numpy
 
 import models
-from attncli.data.image_features import FeatureCache, RowKind
+from attncli.caption.image_features import FeatureCache, RowKind
 from attncli.data.named_files import content_hash
 from attncli.data.streams import open_output
 from attncli.documents.document import DocumentOptions, read_document, reassemble

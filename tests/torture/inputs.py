@@ -20,8 +20,8 @@ import numpy
 import zstandard
 from PIL import Image
 
+from attncli.caption._captions import read_captions
 from attncli.data.alignments import read_external_alignments, read_links
-from attncli.data.captions import read_captions
 from attncli.data.lines import open_text
 from attncli.data.named_files import open_images
 from attncli.train._vectors import read_vectors

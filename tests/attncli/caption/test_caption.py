@@ -18,12 +18,11 @@ import torch
 from PIL import Image
 
 from attncli.caption._outputs import CaptionStatistics
+from attncli.caption._scores import caption_scores
 from attncli.caption.images import PixelBudget
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
-from attncli.render.image_maps import AttentionMaps
-from attncli.scoring.caption_metrics import is_content_word
-from attncli.scoring.captions import caption_scores
+from attncli.render.image_maps import AttentionMaps, is_content_word
 from models import load
 from models.core.config import ImageConfig
 from models.core.types import Hypothesis
@@ -174,7 +173,7 @@ def test_threads_continue_after_an_image_that_cannot_be_read(
 
     def captions() -> list[str]:
         [outcomes] = CaptionRunner.of(captioner, CaptionOptions()).run([files])
-        return [one.note or one.caption for one in outcomes]
+        return [one.note or one.text for one in outcomes]
 
     in_turn = captions()
     assert in_turn[5].startswith("5.png")

@@ -14,7 +14,7 @@ from PIL import Image
 from torch import Tensor
 
 from attncli.caption.features import FeatureStore, ImageFiles, add_missing
-from attncli.data.image_features import FeatureCache, RowKind, cache_folder, verify_cache
+from attncli.caption.image_features import FeatureCache, RowKind, cache_folder, verify_cache
 from attncli.data.named_files import content_hash, is_alone, named_images, open_images
 from models.core.config import ImageConfig
 from models.core.errors import InputError, ModelError

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from attncli.caption._captions import read_captions
 from attncli.classify._table import read_labelled
 from attncli.data.alignments import read_external_alignments, read_links
-from attncli.data.captions import read_captions
 from attncli.data.corpus import read_pairs
 from attncli.data.tables import read_glossary
 from models.core.errors import ModelError

@@ -17,7 +17,7 @@ from attncli.faithful.result import Line, TranslatedLine
 from attncli.options.shared import check_texts
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.writers import REPORTED, OutputReport
+from attncli.translate.reports import REPORTED, OutputReport
 from models.core.errors import ModelError
 from models.core.types import Hypothesis, Translation
 from models.engines.translator import Translator

@@ -8,6 +8,7 @@ import pytest
 
 from attncli.faithful._kinds import KINDS, PartKind
 from attncli.faithful._number_words import numbers_in_words
+from attncli.faithful._stand_ins import marked, readable
 from attncli.faithful.checks import (
     NAMES,
     are_faithful,
@@ -18,7 +19,7 @@ from attncli.faithful.checks import (
 )
 from attncli.faithful.numbers import localised
 from attncli.faithful.protect import Part, finder, is_sign, protect, restore, with_amounts
-from attncli.faithful.stand_ins import marked, readable, shifted
+from attncli.faithful.spans import shifted
 from tests.attncli.faithful.small import line
 from tests.upper_model import Upper
 

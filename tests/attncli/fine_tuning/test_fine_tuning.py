@@ -12,7 +12,6 @@ import torch
 
 import models
 from attncli.data.grammar import generate
-from attncli.data.memory import read_memory
 from attncli.fine_tuning import _retention as retention
 from attncli.fine_tuning import replay
 from attncli.fine_tuning._retention import Tensors
@@ -37,6 +36,7 @@ from attncli.training.interfaces import (
 from attncli.translate._settings import TextData
 from attncli.translate.corpora import CorpusConfig, parse_corpus
 from attncli.translate.dev import DevDirections, DevTexts
+from attncli.translate.memory import read_memory
 from attncli.translate.mixture import Mixture
 from models.core.errors import DamagedError, ModelError
 from models.core.use_config import AlignConfig, TokenizerConfig

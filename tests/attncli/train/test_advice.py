@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from attncli.train import fit
+from attncli.train import _fit as fit
 from attncli.train._advice import start_advice
 from attncli.train._stepper import Stepper
 from attncli.train.command_line import settings

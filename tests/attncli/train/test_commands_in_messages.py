@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from attncli.caption._captions import _rows
 from attncli.classify._table import read_labelled
-from attncli.data.captions import _rows
 from attncli.shell import app as shell
 from attncli.train.command_line import settings
 from attncli.translate.data import SHOWN

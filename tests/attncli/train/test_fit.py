@@ -17,12 +17,12 @@ import torch
 from attncli.scoring.score import System
 from attncli.scoring.translations import EvaluationSet, Scoring, score
 from attncli.train._checkpoint import to_bytes
+from attncli.train._fit import due, evaluation_interval, judged, watch
+from attncli.train._precision import GROW
 from attncli.train._schedule import done_share, learning_rate, time_share
 from attncli.train._state import State, content, restore
 from attncli.train._stepper import Stepper
-from attncli.train.fit import due, evaluation_interval, judged, watch
 from attncli.train.log import add_update, interval_record
-from attncli.train.precision import GROW
 from attncli.train.progress import Counters, limit_reached
 from attncli.train.run import fresh_state
 from attncli.train.saving import averaged

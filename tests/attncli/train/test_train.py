@@ -19,10 +19,10 @@ from safetensors.torch import load_file
 from attncli.data.grammar import generate
 from attncli.train import _stepper as stepper
 from attncli.train import job as train
+from attncli.train._fit import reopen
 from attncli.train._stepper import Stepper
 from attncli.train.command_line import settings
 from attncli.train.estimate import Estimate
-from attncli.train.fit import reopen
 from attncli.train.folder import RunFolder, claim, read_config, released
 from attncli.train.job import dry_run
 from attncli.train.log import read_log

@@ -15,10 +15,10 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file
 
+from attncli.caption import _captions as captions
 from attncli.caption import features as image_features
 from attncli.classify._table import LabelledText, read_labelled
 from attncli.classify.data import learn, set_aside
-from attncli.data import captions
 from attncli.data.grammar import split_tenses
 from attncli.train.command_line import settings
 from attncli.training.config import RunConfig

@@ -13,12 +13,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attncli.train import precision
+from attncli.train import _precision as precision
 from attncli.train._optimisers import OPTIMISERS, optimiser
+from attncli.train._precision import chosen_precision
 from attncli.train._state import State
 from attncli.train._stepper import Stepper
 from attncli.train.folder import RunFolder, read_config
-from attncli.train.precision import chosen_precision
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.configuration import run_config
 from attncli.training.interfaces import Interrupted, Started, UpdateBatch

@@ -24,8 +24,8 @@ from models.core.config import ImageConfig, ModelConfig
 from models.core.errors import ModelError
 from models.core.registry import source_name
 from models.engines.captioner import Captioner
-from models.networks import edgetpu
 from models.networks.image_encoder import ImageEncoder
+from models.storage import installed
 from models.storage.installed import BOX, DEFAULTS
 from models.storage.presets import PRESETS, model_config
 from tests.attncli.command_line import Attn, flags
@@ -222,7 +222,7 @@ def test_explicit_settings_override_those_of_the_network(files: Files) -> None:
 def test_missing_weights_are_reported_before_images_are_read(
     files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edgetpu, "BOX", tmp_path)
+    monkeypatch.setattr(installed, "BOX", tmp_path)
     monkeypatch.setattr(image_features, "open_images", lambda path: pytest.fail("read"))
     config = chosen(files, "show-attend-tell-soft-small")
     with pytest.raises(ModelError, match="photos is missing.*model.image.weights=PATH"):

@@ -18,8 +18,8 @@ from attncli.shell.app import run
 from attncli.translate._alignment import AlignTranslations, token_weights
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
+from attncli.translate.reports import OutputReport
 from attncli.translate.runner import TranslateRunner
-from attncli.translate.writers import OutputReport
 from models.core.types import Hypothesis, Translation
 from models.core.use_config import SearchConfig
 from models.engines.text_translator import TextTranslator

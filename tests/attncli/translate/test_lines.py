@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.align.pairs import aligner_of
+from attncli.align.pairs import Aligner
 from attncli.faithful.divide import split
 from attncli.faithful.result import Line, TranslatedLine
 from attncli.translate.aligned import with_alignments
@@ -141,7 +141,7 @@ def test_a_line_in_parts_is_aligned_in_parts(tiny_translator: Translator) -> Non
     search = replace(tiny_translator.search, split_above=tiny_translator.source_length(TEXT))
     options, model = TranslateOptions(verbatim=True), tiny_translator.with_search(search)
     outcomes = translate_lines([[line]], model, options=options)
-    [[outcome]] = with_alignments(outcomes, [aligner_of(tiny_translator, {})])
+    [[outcome]] = with_alignments(outcomes, [Aligner(tiny_translator, tiny_translator.alignment)])
     assert len(outcome.parts) == 2 and outcome.translation
     [pair] = outcome.alignments
     assert pair.source == tuple(line.text.split())

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from attncli.scoring import caption_metrics
-from attncli.scoring.caption_metrics import coco_rouge_l, words
+from attncli.caption._cider import References, cider_d, words
+from attncli.scoring.rouge import Words, f_score
 from models.core.errors import ModelError
+
+COCO_BETA = 1.2  # of ROUGE-L
 
 
 class Bleu(NamedTuple):
@@ -56,7 +58,7 @@ def caption_scores(outputs: Sequence[str], references: Sequence[Sequence[str]]) 
     return CaptionScores(
         bleu=_bleu(said, expected),
         rouge_l=100 * coco_rouge_l(said, expected),
-        cider=caption_metrics.cider_d(said, expected),
+        cider=cider_d(said, expected),
         captions=len(outputs),
     )
 
@@ -79,3 +81,24 @@ def _mean(precisions: Sequence[float]) -> float:
     if min(precisions) <= 0:
         return 0.0
     return min(100.0, math.exp(sum(map(math.log, precisions)) / len(precisions)))
+
+
+def coco_rouge_l(outputs: Sequence[Words], references: Sequence[References]) -> float:
+    """Return the mean ROUGE-L of the COCO tools, from 0 to 1, for captions given as words.
+
+    P and R are each the best over the references (Chen et al. 2015).
+    """
+    scores = [_coco_f(*row) for row in zip(outputs, references, strict=True)]
+    return sum(scores) / len(scores)
+
+
+def _coco_f(output: Words, references: References) -> float:
+    from rapidfuzz.distance import LCSseq
+
+    common = [LCSseq.similarity(output, reference) for reference in references]
+    precision = max(common) / max(1, len(output))
+    recall = max(
+        length / max(1, len(reference))
+        for length, reference in zip(common, references, strict=True)
+    )
+    return f_score(precision, recall, beta=COCO_BETA)

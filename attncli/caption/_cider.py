@@ -1,4 +1,4 @@
-"""CIDEr-D and ROUGE-L of captions."""
+"""CIDEr-D of captions, as a score and as a reward in training."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from attncli.render.image_maps import is_content_word
+from attncli.scoring.rouge import Words
 from models.text.normalise import nfc
 
 # Words of a caption as the COCO tools count them: Penn Treebank tokens without punctuation.
@@ -23,7 +25,6 @@ from models.text.normalise import nfc
 # al. 2015, Microsoft COCO Captions, section 4.
 
 
-Words = Sequence[str]  # words of one caption
 References = Sequence[Words]  # reference captions of one image
 
 PUNCTUATION = frozenset(["''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";"])
@@ -57,27 +58,12 @@ TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_FUNCTION_WORDS = (
-    "a an the this that these those some several many few two three another other its his her "
-    "their of in on at by to from with without for into onto over under above below near next "
-    "beside behind between through across along around off out up down inside outside front back "
-    "top side and or but while as is are was were be been being has have having do does it he she "
-    "they them there which who what where when one each all both no not very"
-)
-FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 ORDER = 4  # words of the longest n-grams
 SIGMA = 6.0
 SCALE = 10.0
 
 NGram = tuple[str, ...]
 REPETITION = 0.5  # price of a repeated content word
-COCO_BETA = 1.2
-WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
-
-
-def is_content_word(word: str) -> bool:
-    """Return True for a word of a caption that names a thing, a quality or an action."""
-    return any(map(str.isalpha, word)) and word.lower() not in FUNCTION_WORDS
 
 
 def words(caption: str) -> list[str]:
@@ -193,89 +179,3 @@ def repeated(caption: Words, references: References) -> int:
         for word, times in Counter(caption).items()
         if times > 1 and is_content_word(word)
     )
-
-
-def rouge_l(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Return the mean ROUGE-L F1 in percent, as the rouge-score package without stemming.
-
-    P and R are shares of the longest common subsequence (Lin 2004). references: a list for each
-    output. Words are runs of letters and digits in lower case; each kana and each Chinese character
-    is a word.
-    """
-
-    from rapidfuzz.distance import LCSseq
-
-    def compared(output: Words, reference: Words) -> tuple[int, int, int]:
-        return LCSseq.similarity(output, reference), len(output), len(reference)
-
-    return _mean_f1(compared, outputs, references)
-
-
-def rouge_n(outputs: Sequence[str], references: Sequence[Sequence[str]], n: int) -> float:
-    """Return the mean ROUGE-N F1 in percent, of the words of `rouge_l`.
-
-    A text of fewer than n words scores 0; an empty output for an empty reference scores 100.
-    """
-
-    def ngrams(words: Words) -> Counter[tuple[str, ...]]:
-        return Counter(zip(*(words[start:] for start in range(n)), strict=False))
-
-    def compared(output: Words, reference: Words) -> tuple[int, int, int]:
-        own, other = ngrams(output), ngrams(reference)
-        return (own & other).total(), own.total(), other.total()
-
-    return _mean_f1(compared, outputs, references)
-
-
-def rouge_words(text: str) -> list[str]:
-    """Return the words of a text, in lower case and without punctuation."""
-    return WORD.findall(text.lower())
-
-
-def coco_rouge_l(outputs: Sequence[Words], references: Sequence[References]) -> float:
-    """Return the mean ROUGE-L of the COCO tools, from 0 to 1, for captions given as words.
-
-    P and R are each the best over the references (Chen et al. 2015).
-    """
-    scores = [_coco_f(*row) for row in zip(outputs, references, strict=True)]
-    return sum(scores) / len(scores)
-
-
-def _mean_f1(
-    compared: Callable[[Words, Words], tuple[int, int, int]],
-    outputs: Sequence[str],
-    references: Sequence[Sequence[str]],
-) -> float:
-    """Return the mean over the outputs of the best F1 over the references, in percent.
-
-    compared: returns the number of common units, of units of an output, and of a reference.
-    """
-
-    def f1(output: Words, reference: Words) -> float:
-        if not output and not reference:
-            return 1.0
-        common, own, other = compared(output, reference)
-        return _f(common / max(1, own), common / max(1, other), beta=1.0)
-
-    scores = [
-        max(f1(rouge_words(output), rouge_words(text)) for text in texts)
-        for output, texts in zip(outputs, references, strict=True)
-    ]
-    return 100 * sum(scores) / len(scores) if scores else 0.0
-
-
-def _coco_f(output: Words, references: References) -> float:
-    from rapidfuzz.distance import LCSseq
-
-    common = [LCSseq.similarity(output, reference) for reference in references]
-    precision = max(common) / max(1, len(output))
-    recall = max(
-        length / max(1, len(reference))
-        for length, reference in zip(common, references, strict=True)
-    )
-    return _f(precision, recall, beta=COCO_BETA)
-
-
-def _f(precision: float, recall: float, *, beta: float) -> float:
-    weighted = recall + beta**2 * precision
-    return (1 + beta**2) * precision * recall / weighted if weighted else 0.0

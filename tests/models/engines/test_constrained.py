@@ -7,12 +7,12 @@ import pytest
 from models.core.errors import InputError
 from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.use_config import SearchConfig
-from models.engines.translator import Translator
-from models.search.constrained import (
+from models.engines._constrained import (
     RequiredPhrase,
     constrained_search,
     contains,
 )
+from models.engines.translator import Translator
 from models.search.hypotheses import Finished
 from models.text.languages import Glossary, Term
 from tests.models.search.exhaustive import (

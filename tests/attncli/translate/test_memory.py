@@ -12,8 +12,8 @@ import pytest
 
 import attncli
 from attncli.bulk._job import read_job
-from attncli.data.memory import EXACT, NUMBERS, TranslationMemory, read_memory
 from attncli.faithful.result import Line, TranslatedLine
+from attncli.translate.memory import EXACT, NUMBERS, TranslationMemory, read_memory
 from models.core.errors import InputError
 from tests.attncli.command_line import Attn
 from tests.attncli.files import write

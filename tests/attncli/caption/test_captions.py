@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from attncli.data.captions import (
+from attncli.caption._captions import (
     Captioned,
     Images,
     augmented,

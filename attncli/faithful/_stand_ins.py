@@ -11,24 +11,16 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from attncli.faithful.protect import FIRST, MARK, Part
-from models.core.types import Span
+from attncli.faithful.spans import Edit
 
 if TYPE_CHECKING:
     from models.engines.text_translator import TextTranslator
 
 LONGEST = 100  # characters of a part that a model without reserved tokens reads itself
 StandIns = Mapping[str, str]  # by mark, in the order of the text
-
-
-class Edit(NamedTuple):
-    """A span of a text as the model has it, in the place of which a mark stands."""
-
-    start: int
-    end: int
-    mark: str  # one character
 
 
 def readable(
@@ -105,21 +97,3 @@ def _finder(forms: tuple[str, ...]) -> re.Pattern[str]:
         return left + re.escape(form) + right
 
     return re.compile("|".join(map(whole, sorted(forms, key=len, reverse=True))))
-
-
-def shifted(spans: Sequence[Span], edits: Sequence[Edit]) -> list[Span]:
-    """Return spans of a text as the model has it as spans of the text with marks."""
-    if not edits:
-        return [*spans]
-    return [(_shifted(start, edits), _shifted(end, edits, is_end=True)) for start, end in spans]
-
-
-def _shifted(position: int, edits: Sequence[Edit], *, is_end: bool = False) -> int:
-    removed = 0
-    for start, end, _ in edits:
-        if position <= start:
-            break
-        if position < end:
-            return start - removed + is_end
-        removed += end - start - 1
-    return position - removed

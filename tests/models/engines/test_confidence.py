@@ -9,7 +9,7 @@ import pytest
 
 from models.core.types import Hypothesis
 from models.core.use_config import ConfidenceConfig
-from models.text.confidence import COMMON, FEATURES, KNOWN, compared, confidence, features
+from models.engines._confidence import COMMON, FEATURES, KNOWN, compared, confidence, features
 from models.text.languages import Term
 from models.text.lexicon import Lexicon, LexiconEntry, pack
 
