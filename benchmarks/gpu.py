@@ -48,7 +48,7 @@ from attncli.train._state import State
 from attncli.training.config import TrainConfig
 from attncli.training.examples import Examples
 from attncli.training.interfaces import Stepped
-from models.core.config import ModelConfig
+from models.core.config import ImageModelConfig, ModelConfig
 from models.core.registry import source_name
 from models.core.types import Batch, VocabularySizes
 from models.core.use_config import SearchConfig
@@ -186,9 +186,10 @@ def settings_of(name: str, batch_tokens: int) -> TrainConfig:
 
 def without_dropout(name: str) -> ModelConfig:
     """Return a preset's model without dropout, whose random numbers differ on a GPU."""
-    config = model_config(name)
-    image = replace(config.image, dropout=0.0)
-    return replace(config, dropout=0.0, image=image)
+    config: ModelConfig = replace(model_config(name), dropout=0.0)
+    if isinstance(config, ImageModelConfig):
+        return replace(config, image=replace(config.image, dropout=0.0))
+    return config
 
 
 def equality(name: str, device: torch.device, sizes: Sizes) -> str:

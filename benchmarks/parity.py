@@ -21,12 +21,13 @@ from models.attention.normalisers import Entmax15, Sparsemax
 from models.attention.positions import Alibi, Rotary
 from models.attention.scores import Cosine, QkNorm
 from models.attention.transformer import CrossAttention
-from models.core.config import AttentionConfig, ModelConfig
+from models.core.config import AttentionConfig, TransformerAttentionConfig
 from models.core.registry import find
 from models.core.types import Memory, VocabularySizes
 from models.explain.methods import STEPS, gradient_times_input, integrated_gradients
 from models.explain.subject import TextSubject
 from models.networks.bundle import build
+from models.networks.config import TransformerConfig
 from models.storage.presets import model_config
 
 HEADS, SIZE = 4, 32
@@ -63,8 +64,8 @@ def multi_head(*, null_slot: bool = False) -> tuple[Tensor, Tensor]:
 
     null_slot: add a slot of value 0. Its score is 0, as that of the peer.
     """
-    own = AttentionConfig(null_slot=null_slot)
-    attention = CrossAttention(ModelConfig(embedding=SIZE, heads=HEADS, attention=own)).eval()
+    own = TransformerAttentionConfig.of(null_slot=null_slot)
+    attention = CrossAttention(TransformerConfig(embedding=SIZE, heads=HEADS, attention=own)).eval()
     peer = nn.MultiheadAttention(SIZE, HEADS, batch_first=True, add_zero_attn=null_slot).eval()
     maps = (attention.query, attention.input)
     peer.in_proj_weight.copy_(torch.cat([each.weight for each in maps]))
@@ -80,7 +81,9 @@ def multi_head(*, null_slot: bool = False) -> tuple[Tensor, Tensor]:
 @torch.no_grad()
 def grouped() -> tuple[Tensor, Tensor]:
     """Read a memory with four heads that share two heads of keys and values."""
-    config = ModelConfig(embedding=SIZE, heads=HEADS, attention=AttentionConfig(kv_heads=2))
+    config = TransformerConfig(
+        embedding=SIZE, heads=HEADS, attention=TransformerAttentionConfig.of(kv_heads=2)
+    )
     attention = CrossAttention(config).eval()
     query, memory = torch.randn(2, 5, SIZE), torch.randn(2, 7, SIZE)
     mask = torch.ones(2, 7).bool()
@@ -93,7 +96,7 @@ def grouped() -> tuple[Tensor, Tensor]:
 @torch.no_grad()
 def scored(name: str, peer: Callable[[nn.Module, Tensor, Tensor], Tensor]) -> tuple[Tensor, Tensor]:
     """Score 7 slots with 5 queries. peer: scores (B, T, S) of pairs (B, T, S, D)."""
-    score = find("score", name)(SIZE, SIZE, AttentionConfig(score=name))
+    score = find("score", name)(SIZE, SIZE, AttentionConfig.of(score=name))
     query, slots = torch.randn(2, 5, SIZE), torch.randn(2, 7, SIZE)
     pairs = query[:, :, None].expand(-1, -1, 7, -1), slots[:, None].expand(-1, 5, -1, -1)
     return score(query, score.prepare(slots)), peer(score, *(pair.contiguous() for pair in pairs))
@@ -126,7 +129,7 @@ def rotary() -> tuple[Tensor, Tensor]:
     from x_transformers.x_transformers import RotaryEmbedding, apply_rotary_pos_emb
 
     query = torch.randn(2, HEADS, 9, SIZE // HEADS)
-    own = Rotary(ModelConfig(embedding=SIZE, heads=HEADS)).turned(query, 0)
+    own = Rotary(TransformerConfig(embedding=SIZE, heads=HEADS)).turned(query, 0)
     angles, _ = RotaryEmbedding(SIZE // HEADS).forward_from_seq_len(9)
     interleaved = torch.stack(query.chunk(2, -1), -1).flatten(-2)
     turned = apply_rotary_pos_emb(interleaved, angles).unflatten(-1, (-1, 2))
@@ -138,7 +141,7 @@ def alibi() -> tuple[Tensor, Tensor]:
     from x_transformers.x_transformers import AlibiPositionalBias
 
     query = torch.randn(1, HEADS, 9, SIZE // HEADS)
-    own = Alibi(ModelConfig(embedding=SIZE, heads=HEADS)).bias(query, 0, 9)
+    own = Alibi(TransformerConfig(embedding=SIZE, heads=HEADS)).bias(query, 0, 9)
     return own[0], AlibiPositionalBias(HEADS)(9, 9)
 
 

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attncli.training.config import RunConfig
+from attncli.training.config import RunConfig, read_run_config
 from attncli.training.toml import read_toml, to_toml
-from models.core.config import ModelConfig
+from models.core.config import ModelConfig, every_setting
 from models.core.files import write_text
 from models.core.settings import from_dict, to_dict
 from models.core.use_config import (
@@ -28,7 +28,7 @@ from models.core.use_config import (
     TokenizerConfig,
 )
 from models.storage.digests import read_digests, write_files
-from models.storage.settings import NAME, RUN_CONFIG, stored_model, to_text
+from models.storage.settings import NAME, RUN_CONFIG, to_text
 
 KINDS: dict[str, type] = {
     "model": ModelConfig,
@@ -54,16 +54,19 @@ def save_again(folder: Path) -> None:
     stored = json.loads((folder / NAME).read_text("utf-8"))
     for section, kind in KINDS.items():
         if section in stored:
-            config: Any = from_dict(kind, known(kind(), stored[section]))
-            stored[section] = stored_model(config) if section == "model" else to_dict(config)
+            usual = every_setting() if section == "model" else kind()
+            config: Any = from_dict(kind, known(usual, stored[section]), stored=True)
+            stored[section] = to_dict(config)
     text = to_text(stored)
     if read_digests(folder):
         write_files(folder, {NAME: text.encode()})
     else:
         write_text(folder / NAME, text)
     if (folder / RUN_CONFIG).exists():
-        values = known(RunConfig(), read_toml(folder / RUN_CONFIG))
-        write_text(folder / RUN_CONFIG, to_toml(from_dict(RunConfig, values)))
+        values = read_toml(folder / RUN_CONFIG)
+        usual = RunConfig().of_kind(str(values["model"]["family"]))
+        values = known(dataclasses.replace(usual, model=every_setting()), values)
+        write_text(folder / RUN_CONFIG, to_toml(read_run_config(values)))
 
 
 def known(config: Any, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_i
 from attncli.training.config import TrainConfig
 from attncli.training.interfaces import Progress
 from attncli.training.start import start_of
-from models.core.config import ImageConfig, ModelConfig
+from models.core.config import ImageConfig, ImageModelConfig
 from models.core.errors import ModelError, NotFoundError
 from models.networks.image_encoder import PREPROCESSING, ImageEncoder, identity
 from models.signals.images import open_image, to_tensor
@@ -47,7 +47,7 @@ class FeatureStore(NamedTuple):
 
 
 def first_encoder(
-    config: ModelConfig, start_from: str, seed: int, name: str = "encoder"
+    config: ImageModelConfig, start_from: str, seed: int, name: str = "encoder"
 ) -> ImageEncoder:
     """Return the encoder that a run starts with, with pretrained weights if there are any.
 
@@ -60,7 +60,7 @@ def first_encoder(
 
 
 def feature_stores(
-    model: ModelConfig,
+    model: ImageModelConfig,
     cached: str,
     train: TrainConfig,
     start_from: str,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attncli.caption._captions import Captioned, parts_of, read_captions
 from attncli.data import scenes
@@ -21,7 +21,7 @@ from models.storage.digests import weights_hash
 from models.storage.installed import shipped_captioner
 
 if TYPE_CHECKING:
-    from models.core.config import ModelConfig
+    pass
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class ImageTraining(TrainingSource):
             raise ModelError("train.noun_swap without model.image.labels", "both")
 
     @classmethod
-    def shipped_weights(cls, config: ModelConfig) -> dict[str, str]:
+    def shipped_weights(cls, config: Any) -> dict[str, str]:
         """Return a hash of the image network if it is the shipped one."""
         if not names_shipped_network(config.image):
             return {}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attncli.catalogue._runs import is_run, summary
 from attncli.training.configuration import run_config
 from attncli.training.toml import to_toml
 from models.core import registry
-from models.core.config import AttentionConfig, ModelConfig
+from models.core.config import ModelConfig, all_parts, part_fields
 from models.core.errors import UnknownNameError, unknown_name
-from models.core.settings import fields_of, from_dict, option
-from models.core.sources import unused_settings, vocabulary_sizes
+from models.core.settings import from_dict, option
+from models.core.sources import source_of, vocabulary_sizes
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.storage import presets as zoo
@@ -79,7 +79,7 @@ class Shown(NamedTuple):
 class BundleConfig:
     """The settings in a bundle's config.json."""
 
-    model: ModelConfig = option(ModelConfig, "model")
+    model: Any = option(ModelConfig, "model")  # the Config of its family
     tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
     search: SearchConfig = option(SearchConfig, "search")
 
@@ -88,7 +88,7 @@ def catalogue() -> list[Entry]:
     """Return every name of the zoo, presets first. Imports no torch."""
     found = []
     for name, preset in zoo.PRESETS.items():
-        source = registry.describe("family", zoo.model_config(name).family).source
+        source = registry.describe("family", str(preset.model["family"])).source
         found.append(Entry("preset", name, preset.doc, "", source))
     return found + [_part(kind, name) for kind in registry.TABLES for name in registry.names(kind)]
 
@@ -138,9 +138,9 @@ def show_bundle(folder: Path) -> Shown:
     """Describe the model in a folder."""
     settings = read_settings(folder)
     tables = {name: settings[name] for name in ("model", "tokenizer", "search")}
-    config = from_dict(BundleConfig, tables)
+    config = from_dict(BundleConfig, tables, stored=True)
     sizes = VocabularySizes(**settings["vocabulary"])
-    unused = set(unused_settings(config.model))
+    unused = set(source_of(config.model.family).unused_settings)
     if not config.tokenizer.languages:
         unused |= {"tokenizer.languages", "tokenizer.directions"}
     return Shown(
@@ -198,11 +198,9 @@ def count_parameters(config: ModelConfig, vocabulary: VocabularySizes) -> int:
 
 def _part(kind: str, name: str) -> Entry:
     found = registry.describe(kind, name)
-    known = fields_of(AttentionConfig)
-    read = registry.settings_of(kind, name) if kind != "family" else ()
+    own = part_fields(kind, name) if (kind, name) in all_parts() else {}
     settings = (
-        Setting(f"model.attention.{each}", str(field.default).lower(), field.metadata["doc"])
-        for each in read
-        if (field := known.get(each))
+        Setting(f"model.attention.{one}", str(field.default).lower(), field.metadata["doc"])
+        for one, field in own.items()
     )
     return Entry(kind, name, found.summary, found.detail, found.source, tuple(settings))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from attncli.terminal.messages import Messages, Silent
 from attncli.train.folder import RunFolder
 from models.core.annexes import find_part
+from models.core.config import ImageModelConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.files import check_regular, read_regular, write_folder
 from models.core.sources import source_of
@@ -132,10 +133,10 @@ def _save(source: Path, folder: Path, packing: Packing) -> None:
     old, new = read_about(read_settings(source)), packing.about
     about = old._replace(**{name: value for name, value in new._asdict().items() if value})
     bundle = read(source)
-    image = bundle.model.config.image
-    if image.weights not in ("DEFAULT", "none"):  # a path; the bundle contains the weights
-        image = dataclasses.replace(image, weights="DEFAULT")
-        bundle.model.config = dataclasses.replace(bundle.model.config, image=image)
+    config = bundle.model.config
+    if isinstance(config, ImageModelConfig) and config.image.weights not in ("DEFAULT", "none"):
+        image = dataclasses.replace(config.image, weights="DEFAULT")  # the bundle contains them
+        bundle.model.config = dataclasses.replace(config, image=image)
     save(
         bundle,
         folder,

@@ -18,14 +18,13 @@ from typing import NamedTuple
 
 from attncli.train.command_line import absolute
 from attncli.training.config import RunConfig, TrainConfig
-from attncli.training.configuration import encoder_assignments
 from attncli.training.sources import comparison_of, source_of_run
 from models.core import registry
-from models.core.config import AttentionConfig, ModelConfig
-from models.core.errors import ConfigurationError, unknown_name
+from models.core.config import ModelConfig, every_setting, family_config
+from models.core.errors import ConfigurationError, naming, unknown_name
 from models.core.registry import SETTINGS
 from models.core.settings import check_limits, fields_of, merged, overridden
-from models.core.sources import settings_read_by, source_of
+from models.core.sources import source_of
 from models.storage import presets as zoo
 
 NONE = "none"
@@ -71,12 +70,15 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
     if first in zoo.PRESETS:
         start = of_preset(first, base, assignments)
     elif first == NONE and (family := comparison_of(base.model.family).without_attention):
-        start = replace(base, model=replace(base.model, family=family, attention=AttentionConfig()))
+        start = overridden(base, [f"model.family={family}"])
     else:
         start, parts = base, words
     settings = dict(part.removeprefix("model.").partition("=")[::2] for part in parts)
     family = settings.get("family", start.model.family)
-    variant = Variant("+".join(words), with_network(start, [setting(one, family) for one in parts]))
+    assignments = [setting(one, family) for one in parts]
+    with naming(f"variant {name}"):
+        chosen = absolute(overridden(start, assignments))
+    variant = Variant("+".join(words), chosen)
     wanted = comparison_of(base.model.family)
     if comparison_of(variant.config.model.family) is not wanted:
         ability = source_of(variant.config.model.family).ability
@@ -85,12 +87,6 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
     check_limits(variant.config)
     source_of_run(variant.config).check()
     return variant
-
-
-def with_network(config: RunConfig, assignments: Sequence[str]) -> RunConfig:
-    """Return the settings with assignments; a chosen image network brings its own settings."""
-    brought = encoder_assignments(config.model.image, assignments)
-    return absolute(overridden(config, [*brought, *assignments]))
 
 
 def with_grid(names: Sequence[str], grid: Sequence[str]) -> list[str]:
@@ -116,9 +112,9 @@ def with_grid(names: Sequence[str], grid: Sequence[str]) -> list[str]:
 def of_preset(name: str, base: RunConfig, assignments: Sequence[str]) -> RunConfig:
     """Return a preset's model and training settings with the data and budget of the base."""
     chosen = zoo.preset(name)
-    bare = replace(base, preset=name, model=type(base.model)(), train=TrainConfig())
+    bare = replace(base, preset=name, model=ModelConfig(), train=TrainConfig())
     own = merged(bare, {"model": chosen.model, "train": chosen.train})
-    config = with_network(own, assignments)
+    config = absolute(overridden(own, assignments, stored=True))
     budget = {key: getattr(base.train, key) for key in BUDGET}
     return replace(config, train=replace(config.train, **budget))
 
@@ -128,7 +124,7 @@ def setting(part: str, family: str) -> str:
     key, equals, value = (word.strip() for word in part.partition("="))
     if equals:
         return f"{_place(key, family)}={value}"
-    read = settings_read_by(family)
+    read = fields_of(family_config(family))
     places = [SETTINGS[kind] for kind in SETTINGS if key in names_of(kind)]
     for place in places:
         if place.split(".")[1] in read:
@@ -157,15 +153,16 @@ def _place(key: str, family: str) -> str:
         raise ConfigurationError(
             f"setting {key} of a variant", "the same data for all", "change it with -s"
         )
-    read = settings_read_by(family)
+    read = fields_of(family_config(family))
     if "." in key:
         return key
     if key in read and key != "attention":  # heads of a Transformer are not of model.attention
         return f"model.{key}"
-    tables: dict[str, type] = {ATTENTION: AttentionConfig} if "attention" in read else {}
-    tables |= {"model": ModelConfig, "train": TrainConfig}
+    every = every_setting()
+    tables = {ATTENTION: every.attention} if "attention" in read else {}
+    tables |= {"model": every, "train": TrainConfig()}
     for table, settings in tables.items():
-        if key in fields_of(settings):
+        if key in fields_of(type(settings)):
             return f"{table}.{key}"
-    known = [name for settings in tables.values() for name in fields_of(settings)]
+    known = [name for settings in tables.values() for name in fields_of(type(settings))]
     raise unknown_name("setting", key, known)

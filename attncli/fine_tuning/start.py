@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,7 +15,7 @@ from attncli.train.run import Run
 from attncli.training.config import RunConfig
 from attncli.training.interfaces import Compared, Report
 from attncli.training.start import Start
-from models.core.config import ModelConfig
+from models.core.config import ImageModelConfig
 from models.core.errors import ModelError
 from models.core.settings import from_dict
 from models.core.types import VocabularySizes
@@ -22,7 +23,7 @@ from models.core.use_config import TokenizerConfig
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import ImageEncoder
-from models.storage.settings import read_settings
+from models.storage.settings import read_model, read_settings
 from models.storage.weights import fill_from
 from models.text.tokenizer import Tokenizer, new_parts, read_tokenizer
 
@@ -42,10 +43,10 @@ class ModelStart(Start):
                 f"[tokenizer] settings that differ from those of the initial model {folder}",
                 "no such settings: the vocabulary comes from that model",
             )
-        weights = from_dict(ModelConfig, settings["model"], where="model").image.weights
-        if config.model.image.weights != weights:
+        weights = image_weights(config.model)
+        if image_weights(read_model(settings)) != weights:
             raise ModelError(
-                f"model.image.weights={config.model.image.weights} with the initial model {folder}",
+                f"model.image.weights={weights} with the initial model {folder}",
                 "no such setting: the image network comes from that model",
                 "unfreeze it with -s train.encoder_from=1",
             )
@@ -79,3 +80,8 @@ class ModelStart(Start):
     def compared_outputs(self, dev: int, replay: int) -> int:
         """Return how many outputs the comparison computes: two shares, tried and final, of each."""
         return 4 * (min(dev, retention.MEASURED) + replay)
+
+
+def image_weights(model: Any) -> str:
+    """Return the setting of the image network's weights; "" for a model without one."""
+    return model.image.weights if isinstance(model, ImageModelConfig) else ""

@@ -177,9 +177,10 @@ def listed(tables: type) -> str:
     """Return the settings of some tables with their documentation, as TOML."""
     from attncli.training.toml import to_toml  # imports a package
 
-    text = to_toml(tables(), without=getattr(tables, "UNUSED", "").split()).strip()
-    known = set(flat(to_dict(tables())))
     kinds: list[Any] = getattr(tables, "kinds", list)()  # of input: with settings of [data]
+    usual = kinds[0] if kinds else tables()
+    text = to_toml(usual, without=getattr(tables, "UNUSED", "").split()).strip()
+    known = set(flat(to_dict(usual)))
     for kind in sorted(kinds, key=_has_tables):  # a line behind [data.augment] would belong to it
         names = [f"data.{name}" for name in fields_of(type(kind.data))]
         own = to_toml(kind.data, without=[n for n in names if n in known], section="data")

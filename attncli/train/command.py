@@ -34,6 +34,7 @@ from attncli.training.interfaces import AlreadyFinished
 from attncli.training.sources import TrainingSource, training_source
 from attncli.translate.corpora import parse_corpus
 from models.core.files import write_text
+from models.core.sources import source_of
 
 if TYPE_CHECKING:
     from attncli.train.estimate import Estimate
@@ -142,7 +143,7 @@ class TrainCommand(options.RunOptions):
         check_files(config.data.inputs)
         options.check_run_folder(self.output)
         for assignment in self._settings:
-            check_effect(assignment.partition("=")[0].strip(), config)
+            check_effect(assignment, config)
         arguments = self.context.meta[options.ARGUMENTS]
         if self.processes > world.size and not self.dry_run:
             raise typer.Exit(launch(self.processes, ["train", *arguments]))
@@ -228,7 +229,7 @@ def _write_memory(config: RunConfig, folder: Path) -> Path | None:
     pack` leaves it out.
     """
     directions = getattr(config.data, "corpora", ())
-    if not config.start_from or config.model.inputs or len(directions) > 1:
+    if not config.start_from or source_of(config.model.family).has_columns or len(directions) > 1:
         return None
     pairs = dict(islice(config.data.texts(), MAX_MEMORY_PAIRS + 1))
     if not 0 < len(pairs) <= MAX_MEMORY_PAIRS:

@@ -14,16 +14,12 @@ from attncli.training.config import (
     RunConfig,
     absolute_path,
 )
-from attncli.training.configuration import (
-    data_names,
-    encoder_assignments,
-    image_settings,
-    run_config,
-)
+from attncli.training.configuration import data_names, run_config
 from attncli.training.sources import find_training_source, named_kind
 from attncli.training.toml import read_toml
 from attncli.translate.corpora import CorpusConfig, languages_of
 from models.core.annexes import need_part
+from models.core.config import ImageModelConfig
 from models.core.errors import ModelError, unknown_name
 from models.core.settings import Tables, Values, to_dict
 from models.core.use_config import TokenizerConfig
@@ -70,8 +66,7 @@ def settings(
     fit = _fitted(chosen, values, assignments, given, is_trained=bool(start))
     values["tokenizer"] = {**fit.get("tokenizer", {}), **table_of(values, "tokenizer")}
     values["train"] = _with_time_limit(values, assignments, fit.get("train", {}))
-    brought = encoder_assignments(image_settings(chosen, values), assignments)
-    config = _short(absolute(run_config(chosen, values, [*brought, *assignments])), given)
+    config = _short(absolute(run_config(chosen, values, assignments)), given)
     tokenizer = with_languages(config.tokenizer, config.data, config.start_from)
     return replace(config, tokenizer=tokenizer)
 
@@ -214,10 +209,11 @@ def _preset(values: Values, preset: str | None, assignments: list[str]) -> str:
 
 def absolute(config: RunConfig) -> RunConfig:
     """Return the settings with absolute paths, and with what the named files imply."""
-    image, start = config.model.image, config.start_from
-    if image.weights not in ("DEFAULT", "none"):
-        image = replace(image, weights=absolute_path(image.weights))
-    attention, vectors = config.train.attention, tuple(map(absolute_path, config.model.vectors))
+    start, vectors = config.start_from, tuple(map(absolute_path, config.model.vectors))
+    model, attention = replace(config.model, vectors=vectors), config.train.attention
+    image = model.image if isinstance(model, ImageModelConfig) else None
+    if image and image.weights not in ("DEFAULT", "none"):
+        model = replace(model, image=replace(image, weights=absolute_path(image.weights)))
     if getattr(config.data, "links", "") and not attention.regions:
         attention = replace(attention, regions=GUIDED)
     return replace(
@@ -225,7 +221,7 @@ def absolute(config: RunConfig) -> RunConfig:
         train=replace(config.train, attention=attention),
         start_from=absolute_path(start),
         data=config.data.absolute(),
-        model=replace(config.model, image=image, vectors=vectors),
+        model=model,
         tokenizer=_own_vocabulary(config.tokenizer, start),
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from pkgutil import resolve_name
@@ -16,9 +17,9 @@ from attncli.scoring.score import BleuTokenizer
 from attncli.task.table import TRAINING
 from attncli.training.interfaces import METRICS
 from models.core.annexes import entries
-from models.core.config import MAX_SEED, AttentionLossConfig, ModelConfig
+from models.core.config import MAX_SEED, AttentionLossConfig, ModelConfig, every_setting
 from models.core.registry import DEFAULT_SOURCE, source_name
-from models.core.settings import Limits, merged, option
+from models.core.settings import Limits, from_dict, merged, option
 from models.core.use_config import SavedSearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ class RunConfig:
         default_factory=lambda: resolve_name(TRAINING[DEFAULT_SOURCE]).table(),
         metadata={"doc": "data", "limits": Limits()},
     )
-    model: ModelConfig = option(ModelConfig, "model")
+    model: Any = option(partial(from_dict, ModelConfig, {}), "model")  # the Config of its family
     tokenizer: TokenizerConfig = option(TokenizerConfig, "tokenizer")
     train: TrainConfig = option(TrainConfig, "training")
     search: SavedSearchConfig = option(
@@ -289,12 +290,13 @@ class RunConfig:
 
     @classmethod
     def kinds(cls) -> list[RunConfig]:
-        """Return the defaults with the table [data] of each kind of input."""
-        return [cls(data=resolve_name(place).table()) for place in TRAINING.values()]
+        """Return the defaults of all settings, with the table [data] of each kind of input."""
+        model = every_setting()
+        return [cls(data=resolve_name(one).table(), model=model) for one in TRAINING.values()]
 
 
 def read_run_config(values: Mapping[str, object]) -> RunConfig:
     """Return the settings of a run from the tables of its file."""
     model, usual = values.get("model"), RunConfig()
     family = ModelConfig.upgraded(model).get("family") if isinstance(model, Mapping) else None
-    return merged(usual.of_kind(str(family or usual.model.family)), values)
+    return merged(usual.of_kind(str(family or usual.model.family)), values, stored=True)

@@ -11,14 +11,13 @@ from attncli.training.sources import find_training_source, not_for, source_of_ru
 from models.core.config import ImageConfig
 from models.core.errors import ConfigurationError
 from models.core.settings import check_limits, fields_of, merged, overridden
-from models.core.sources import without_effect
+from models.core.sources import source_of
 from models.storage.installed import BOX, DEFAULTS
 from models.storage.presets import preset as find_preset
 
 if TYPE_CHECKING:
     pass
 
-ENCODER = "model.image.encoder="
 NEEDS: Mapping[str, tuple[str, Callable[[RunConfig], Any]]] = {  # for an effect
     **dict.fromkeys(
         ("data.replay", "data.temperature"), ("languages (--corpus)", lambda run: run.data.corpora)
@@ -47,14 +46,14 @@ def run_config(
     config = merged(RunConfig(preset=preset), {"model": chosen.model, "train": chosen.train})
     named = [text for text in assignments if text.strip().startswith("model.")]
     given = {"model": values["model"]} if "model" in values else {}
-    config = config.of_kind(overridden(merged(config, given), named).model.family)
+    config = config.of_kind(overridden(config, named, given, stored=True).model.family)
     own, others = fields_of(type(config.data)), map(find_training_source, TRAINING)
     known = {name for other in others for name in fields_of(other.table)}
     for name in data_names(values, assignments):
         if name not in own and name in known:  # that another kind of input has
             source = source_of_run(config)
             raise not_for(f"data.{name}", source.named, source.unit)
-    config = overridden(merged(config, values), assignments)
+    config = overridden(config, assignments, values, stored=True)
     check_limits(config)
     source_of_run(config).check()
     return config
@@ -68,15 +67,14 @@ def data_names(values: Mapping[str, object], assignments: Iterable[str]) -> list
     return [*(table if isinstance(table, Mapping) else ()), *own]
 
 
-def image_settings(preset: str, values: Mapping[str, object]) -> ImageConfig:
-    """Return the settings of the image network in a preset and the tables of a TOML file."""
-    config = merged(RunConfig(preset=preset), {"model": find_preset(preset).model})
-    return merged(config, {"model": values.get("model", {})}).model.image
-
-
-def check_effect(setting: str, config: RunConfig) -> None:
-    """Raise ModelError for a setting, given by the user, that changes nothing in a run."""
-    reason = without_effect(setting, config.model)
+def check_effect(assignment: str, config: RunConfig) -> None:
+    """Raise ModelError for an assignment of the user that changes nothing in a run."""
+    overridden(config, [assignment])  # refuses a setting of another family or part
+    setting = assignment.partition("=")[0].strip()
+    parts, family = setting.split("."), config.model.family
+    tables = {".".join(parts[: end + 1]) for end in range(len(parts))}
+    unused = tables.intersection(source_of(family).unused_settings)
+    reason = f"{setting} has no effect on family {family}" if unused else ""
     needed, has_effect = NEEDS.get(setting, ("", lambda run: True))
     table, _, name = setting.partition(".")
     unset = needed and getattr(getattr(RunConfig(), table), name, None)
@@ -84,23 +82,6 @@ def check_effect(setting: str, config: RunConfig) -> None:
         reason = f"{setting} has no effect without {needed}"
     if reason:
         raise ConfigurationError(reason, "settings that the run reads", f"leave out {setting}")
-
-
-def encoder_assignments(preset: ImageConfig, assignments: Iterable[str]) -> list[str]:
-    """Return the assignments that an image network other than the preset's brings with it.
-
-    Grid, image size and weights of the preset belong to its own network, so they do not
-    apply to another. preset: settings before the assignments. The result precedes them.
-    """
-    texts = [text.strip() for text in assignments]
-    given = [text.removeprefix(ENCODER) for text in texts if text.startswith(ENCODER)]
-    if not given or given[-1] == preset.encoder:
-        return []
-    from models.networks.image_encoder import kind_of  # imports torch
-
-    usual = kind_of(given[-1]).usual
-    values = {"grid": "", "size": usual.size, "weights": usual.weights}
-    return [f"model.image.{name}={value}" for name, value in values.items()]
 
 
 def names_shipped_network(image: ImageConfig) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from attncli.training.examples import Examples
     from attncli.training.interfaces import Report, RewardLoss
     from attncli.training.tokens import Dropped
-    from models.core.config import ModelConfig
+    from models.core.config import TextConfig
     from models.core.types import Batch
     from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
@@ -65,16 +65,16 @@ class DevSet:
         """Return the metric for train.metric = auto."""
         return self.metric or metric_for([texts[0] for texts in self.targets])
 
-    def fits(self, text: str, tokenizer: Tokenizer, config: ModelConfig) -> bool:
+    def fits(self, text: str, tokenizer: Tokenizer, config: TextConfig) -> bool:
         """Return True if a text is not longer than model.max_source."""
         return len(tokenizer.encode(text, self.to)) <= config.max_source
 
-    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
+    def too_long(self, tokenizer: Tokenizer, config: TextConfig) -> int:
         """Return the number of sources that are too long for the model."""
         limited = self.sources if self.limited else ()
         return sum(not self.fits(text, tokenizer, config) for text in limited)
 
-    def usable(self, tokenizer: Tokenizer, config: ModelConfig) -> list[int]:
+    def usable(self, tokenizer: Tokenizer, config: TextConfig) -> list[int]:
         """Return the numbers of the sources that training would not exclude."""
         if not self.limited:
             return list(range(len(self)))

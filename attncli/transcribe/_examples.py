@@ -22,11 +22,12 @@ import numpy as np
 
 from attncli.data.lines import open_text
 from attncli.training.examples import Examples, Side
-from models.core.config import HOP, AudioConfig
+from models.core.config import HOP
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import option
 from models.core.types import Batch
 from models.search.batching import pad, padded_frames, teacher_forcing_batch
+from models.speech.config import AudioConfig
 from models.speech.features import log_mel
 
 if TYPE_CHECKING:

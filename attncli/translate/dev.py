@@ -17,7 +17,7 @@ from attncli.training.interfaces import Report, Scores
 from attncli.translate.runner import TranslateRunner
 from models import load
 from models.alignment import align, align_translations, choose_head
-from models.core.config import ModelConfig
+from models.core.config import TextConfig
 from models.core.types import Batch
 from models.engines.translator import Translator
 from models.networks.bundle import Bundle
@@ -119,7 +119,7 @@ class DevDirections(DevSet):
         references = [texts for part in parts for texts in part.references]
         return cls(sources, references, parts=parts)
 
-    def too_long(self, tokenizer: Tokenizer, config: ModelConfig) -> int:
+    def too_long(self, tokenizer: Tokenizer, config: TextConfig) -> int:
         """Return the number of sources that are longer than the model takes."""
         return sum(part.too_long(tokenizer, config) for part in self.parts)
 

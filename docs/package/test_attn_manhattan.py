@@ -10,7 +10,7 @@ from models.core.config import AttentionConfig
 def test_manhattan_is_its_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare with the differences of every pair."""
     monkeypatch.setenv("ATTN_PACKAGES", "attn-manhattan")
-    score = Attention(4, 4, AttentionConfig(score="manhattan")).score
+    score = Attention(4, 4, AttentionConfig.of(score="manhattan")).score
     query, keys = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
     expected = -(query[:, :, None] - keys[:, None]).abs().sum(-1)
     torch.testing.assert_close(score(query, score.prepare(keys)), expected)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from models.attention.config import AdditiveConfig
 from models.attention.softmax import History, NullSlot, grouped
-from models.core.config import RECURRENT_SCORE, AttentionConfig, ModelConfig
+from models.core.config import AttentionConfig, TextConfig
 from models.core.errors import ConfigurationError, InputError
 from models.core.registry import find
 from models.core.settings import check_limits
@@ -32,18 +33,10 @@ class Score(nn.Module):
     needs_equal_sizes = False  # True if query and keys must have the same size
     uses_keys = True  # False if the scores do not depend on the keys
     is_product = False  # True if a rotation of both query and key changes no score
-    supports_coverage = False  # True if it accepts the coverage feature
     max_slots: int | None = None  # maximum source length in slots
 
     def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
         super().__init__()
-        if config.coverage and not self.supports_coverage:
-            raise ConfigurationError(
-                f"model.attention.coverage=true with score={config.score}, which has no hidden "
-                "layer for it",
-                "model.attention.score=additive, concat or location_aware",
-                "or leave the feature out and train with train.attention.coverage=see",
-            )
         if self.needs_equal_sizes and query_size != key_size:
             raise ConfigurationError(
                 f"score '{config.score}' with a query of {query_size} and keys of {key_size}",
@@ -88,7 +81,6 @@ class Window(nn.Module):
 
     def __init__(self, query_size: int, config: AttentionConfig) -> None:
         super().__init__()
-        self.reach = config.window_size  # slots on either side of the centre, if it has one
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """Return the slots in the window of queries (B, T, Q).
@@ -181,7 +173,7 @@ class Attention(nn.Module):
         assert config.heads == 1, "models.attention.multihead builds several"
         check_limits(config, where="model.attention")
         kv_heads(config)  # refuses several
-        config = with_score(config, RECURRENT_SCORE)
+        config = with_score(config)
         self.key_size = value_size if key_size is None else key_size
         build = find("score", config.score)
         self.score: Score = build(query_size, self.key_size, config)
@@ -319,9 +311,14 @@ def rounded_once(values: Tensor) -> Tensor:
     return values.to(torch.get_autocast_dtype(kind))
 
 
-def with_score(config: AttentionConfig, default: str) -> AttentionConfig:
-    """Return settings that name a score: the default if they name none."""
-    return replace(config, score=config.score or default)
+def with_score(config: AttentionConfig) -> AttentionConfig:
+    """Return settings that name a score: the usual one if they name none."""
+    return replace(config, score=config.score or config.usual_score)
+
+
+def uses_coverage(config: AttentionConfig) -> bool:
+    """Return True if the score is given the sum of earlier weights."""
+    return isinstance(config, AdditiveConfig) and config.coverage
 
 
 def kv_heads(config: AttentionConfig) -> int:
@@ -336,7 +333,7 @@ def kv_heads(config: AttentionConfig) -> int:
     return shared
 
 
-def check_slots(most: int | None, config: ModelConfig, table: str) -> None:
+def check_slots(most: int | None, config: TextConfig, table: str) -> None:
     """Raise ConfigurationError if an attention accepts fewer slots than the longest source has.
 
     most: its slots; None for any number. table: its settings, a field of config.

@@ -17,7 +17,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from models.core.config import ModelConfig
+from models.core.config import BlocksConfig, RecurrentDecoderConfig
 from models.core.numerics import Linear, normal_weights
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -71,7 +71,7 @@ class NormedLayer(nn.Module):
     post:  x <- LayerNorm(x + Block(x))      Vaswani et al. 2017, section 3.1
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__()
         self.is_post = config.norm == "post"
         self.dropout = nn.Dropout(config.dropout)
@@ -86,7 +86,7 @@ class NormedLayer(nn.Module):
         return norm(x) if self.is_post else x
 
 
-def normalisation(config: ModelConfig, *, present: bool = True) -> nn.Module:
+def normalisation(config: BlocksConfig, *, present: bool = True) -> nn.Module:
     """Return layer normalisation of a Transformer; the identity if it is not present."""
     return nn.LayerNorm(config.embedding, config.norm_epsilon) if present else nn.Identity()
 
@@ -151,7 +151,7 @@ CELLS: dict[str, type[GruCell] | type[LstmCell]] = {"gru": GruCell, "lstm": Lstm
 class Recurrence(nn.Module):
     """A stack of cells. Its state is (R, L, N, H): N is 1 for a GRU, 2 for an LSTM."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: RecurrentDecoderConfig) -> None:
         super().__init__()
         layers, cell = config.decoder_layers, CELLS[config.cell]
         self.cells = nn.ModuleList(cell(config.hidden) for _ in range(layers))

@@ -10,7 +10,7 @@ from torch.nn.functional import elu
 
 from models.attention.layers import FeedForward
 from models.attention.multihead import split
-from models.core.config import ModelConfig, SelfAttentionConfig
+from models.core.config import BlocksConfig, SelfAttentionConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find
@@ -44,7 +44,7 @@ class Sums(NamedTuple):
         return Sums(parts, torch.cat([self.read, new], 1))
 
 
-def mixing(config: ModelConfig, *, decodes: bool) -> nn.Module:
+def mixing(config: BlocksConfig, *, decodes: bool) -> nn.Module:
     """Build what mixes the tokens of a layer of the encoder, or of the decoder if it decodes.
 
     Raises ConfigurationError for settings of model.self_attention or positions that it cannot read.
@@ -81,7 +81,7 @@ class LinearAttention(nn.Module):
 
     decodes_only = False
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__()
         size, self.count = config.embedding, config.heads
         if size % self.count:
@@ -140,7 +140,7 @@ class AverageAttention(nn.Module):
 
     decodes_only = True
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__()
         size = config.embedding
         self.feed_forward = FeedForward(size, config.hidden, config.dropout)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid, pad
 
 from models.attention.base import MonotonicNormaliser
+from models.attention.config import MoChAConfig
 from models.attention.softmax import masked_softmax
 from models.core.config import AttentionConfig
 
@@ -173,10 +174,9 @@ class MoChA(Monotonic):
     parameters, such as dot, make both equal. A chunk of 1 slot is normalise=monotonic.
     """
 
-    settings = ("chunk",)
     needs_chunk_scores = True
 
-    def __init__(self, config: AttentionConfig) -> None:
+    def __init__(self, config: MoChAConfig) -> None:
         super().__init__(config)
         self.chunk = config.chunk
 

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention
+from models.attention.config import SelfAttentiveConfig
 from models.attention.multihead import attention, concatenated, read_values
 from models.attention.softmax import History
-from models.core.config import ModelConfig
+from models.core.config import PoolingConfig
 from models.core.numerics import Linear, normal_weights
 from models.core.types import AttentionOutput, Memory, select
 
@@ -21,7 +22,7 @@ class Pooling(nn.Module):
     attends = True  # False if the weights do not come from an attention
     pooled_size: int  # P
 
-    def __init__(self, value_size: int, config: ModelConfig) -> None:
+    def __init__(self, value_size: int, config: PoolingConfig) -> None:
         super().__init__()
         self.pooled_size = value_size
 
@@ -56,7 +57,7 @@ class FinalState(Pooling):
     Every score, window, normaliser, read and number of heads of model.attention can be used.
     """
 
-    def __init__(self, value_size: int, config: ModelConfig) -> None:
+    def __init__(self, value_size: int, config: PoolingConfig) -> None:
         super().__init__(value_size, config)
         self.attention = attention(value_size, value_size, config.attention)
 
@@ -78,7 +79,7 @@ class LearnedQuery(Pooling):
     Every score, window, normaliser, read and number of heads of model.attention can be used.
     """
 
-    def __init__(self, value_size: int, config: ModelConfig) -> None:
+    def __init__(self, value_size: int, config: PoolingConfig) -> None:
         super().__init__(value_size, config)
         self.query = normal_weights(1, 1, value_size, deviation=value_size**-0.5)
         self.attention = attention(value_size, value_size, config.attention)
@@ -140,16 +141,16 @@ class SelfAttentive(Pooling):
     its penalty |A A^T - I|^2, which makes the queries read different slots.
     """
 
-    settings = ("heads", "size")
-
-    def __init__(self, value_size: int, config: ModelConfig) -> None:
+    def __init__(self, value_size: int, config: PoolingConfig) -> None:
         super().__init__(value_size, config)
-        count, size = config.attention.heads, config.attention.size or value_size
+        own = config.attention
+        assert isinstance(own, SelfAttentiveConfig)
+        count, size = own.heads, own.size or value_size
         self.pooled_size = count * value_size
         # A = softmax(W_2 tanh(W_1 H^T)),  M = A H: eq. 6 and 7 of the paper, whose score is dot
         self.key = Linear(value_size, size, bias=False)  # W_1
         self.queries = normal_weights(1, count, size, deviation=size**-0.5)  # W_2
-        self.attention = Attention(size, size, dataclasses.replace(config.attention, heads=1))
+        self.attention = Attention(size, size, dataclasses.replace(own, heads=1))
 
     def read_values(self, memory: Memory) -> Tensor:
         """Return what the weights of each query multiply, (B, R, S, R * V)."""

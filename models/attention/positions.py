@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.layers import positions
-from models.core.config import ModelConfig
+from models.core.config import BlocksConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import normal_weights
 from models.core.registry import find
@@ -25,7 +25,7 @@ class Position(nn.Module):
     in_attention = False  # True: every self-attention has one; False: encoder and decoder have one
     turns = False  # True if it rotates queries and keys, whose product must then be the score
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__()
 
     def added(self, x: Tensor, start: int) -> Tensor:
@@ -41,7 +41,7 @@ class Position(nn.Module):
         return None
 
 
-def position(config: ModelConfig, *, in_attention: bool) -> Position:
+def position(config: BlocksConfig, *, in_attention: bool) -> Position:
     """Build the configured position for a place; one without effect if it belongs elsewhere."""
     kind: type[Position] = find("position", config.position)
     return kind(config) if kind.in_attention is in_attention else Position(config)
@@ -57,7 +57,7 @@ class Sinusoidal(Position):
 
     as_printed = False
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__(config)
         self.offset = config.position_offset
 
@@ -87,7 +87,7 @@ class Learned(Position):
     N is model.max_source. Later positions share the last vector, which training rarely sees.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__(config)
         size = config.embedding
         self.embedding = normal_weights(config.max_source, size, deviation=size**-0.5)  # P
@@ -109,7 +109,7 @@ class Relative(Position):
 
     in_attention = True
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__(config)
         size = config.embedding // config.heads
         self.embedding = normal_weights(2 * REACH + 1, size, deviation=size**-0.5)  # a
@@ -134,7 +134,7 @@ class Rotary(Position):
     in_attention = True
     turns = True
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__(config)
         size = config.embedding // config.heads
         if size % 2:

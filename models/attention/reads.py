@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Read
+from models.attention.config import HardConfig
 from models.attention.softmax import History
 from models.core.config import AttentionConfig
 from models.core.settings import check_limits, limits_of, within
@@ -42,11 +43,10 @@ class Hard(Read):
     depends on the seed, the input and the step only, not on the batch or earlier samples.
     """
 
-    settings = ("read_decode", "read_gradient")
     needs_history = True
     expected_share = 0.5  # of the sentences or images, in training
 
-    def __init__(self, config: AttentionConfig, *, seed: int = 1) -> None:
+    def __init__(self, config: HardConfig, *, seed: int = 1) -> None:
         super().__init__(config)
         check_limits(config, where="model.attention")
         self.config, self.decode = config, decode_of(config)
@@ -92,15 +92,15 @@ class Hard(Read):
         return AttentionOutput(weights.to(values.dtype) @ values, weights)
 
 
-def decode_of(config: AttentionConfig) -> str:
+def decode_of(config: HardConfig) -> str:
     """Return the read mode outside training: argmax, sample or expected."""
-    limits = limits_of(AttentionConfig, "read_decode")
+    limits = limits_of(HardConfig, "read_decode")
     return within(limits, config.read_decode, "model.attention.read_decode")
 
 
 def described(config: AttentionConfig) -> str:
     """Return the read mode: "soft", "hard argmax", "hard sample" or "hard expected"."""
-    return f"hard {decode_of(config)}" if config.read == "hard" else config.read
+    return f"hard {decode_of(config)}" if isinstance(config, HardConfig) else config.read
 
 
 def sampled(weights: Tensor, place: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
 from models.attention.base import Score
+from models.attention.config import AdditiveConfig, LayerConfig
 from models.attention.softmax import History
 from models.core.config import AttentionConfig
 from models.core.errors import InputError
@@ -130,10 +131,7 @@ class Additive(Score):
     U h is computed once per source.
     """
 
-    settings = ("size", "coverage")
-    supports_coverage = True
-
-    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+    def __init__(self, query_size: int, key_size: int, config: AdditiveConfig) -> None:
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
         self.query = Linear(query_size, size, bias=False)  # W
@@ -170,9 +168,7 @@ class Concat(Additive):
     W [s; h] = W_s s + W_h h, so that W_h h is computed once per source; there is no bias.
     """
 
-    settings = ("size", "coverage")
-
-    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+    def __init__(self, query_size: int, key_size: int, config: AdditiveConfig) -> None:
         super().__init__(query_size, key_size, config)
         self.key = Linear(key_size, self.key.out_features, bias=False)
 
@@ -186,9 +182,7 @@ class FeedForwardScore(Score):
     key half is computed once per source; the second layer costs T * S products.
     """
 
-    settings = ("size",)
-
-    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+    def __init__(self, query_size: int, key_size: int, config: LayerConfig) -> None:
         super().__init__(query_size, key_size, config)
         size = config.size or query_size
         self.query = Linear(query_size, size, bias=False)  # W_1, left half
@@ -246,10 +240,9 @@ class LocationAware(Additive):
     The previous weights are part of the decoder's state; before the first step they are uniform.
     """
 
-    settings = ("size", "coverage")
     sequential = True
 
-    def __init__(self, query_size: int, key_size: int, config: AttentionConfig) -> None:
+    def __init__(self, query_size: int, key_size: int, config: AdditiveConfig) -> None:
         super().__init__(query_size, key_size, config)
         self.needs_history = True
         self.convolution = nn.Conv1d(1, FILTERS, WIDTH, padding=WIDTH // 2, bias=False)  # F

@@ -6,20 +6,24 @@ All steps are computed at once, so no part can need the weights of earlier steps
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from models.attention.base import check_slots, is_monotonic, with_score
+from models.attention.base import check_slots, is_monotonic, uses_coverage, with_score
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible, repeated
 from models.attention.positions import position
 from models.attention.softmax import History
-from models.core.config import TRANSFORMER_SCORE, AttentionConfig, ModelConfig
+from models.core.config import (
+    AttentionConfig,
+    BlocksConfig,
+    TransformerAttentionConfig,
+    TransformerDecoderConfig,
+)
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find
-from models.core.types import AttentionOutput, Looks, Memory
+from models.core.types import Looks, Memory
 
 
 class TransformerHeads(MultiHead):
@@ -27,7 +31,7 @@ class TransformerHeads(MultiHead):
 
     output: Linear
 
-    def __init__(self, config: ModelConfig, table: str) -> None:
+    def __init__(self, config: BlocksConfig, table: str) -> None:
         composed, size = composition(config, table), config.embedding
         check_at_once(composed, table)
         super().__init__(size, size, composed, config.attention_dropout)
@@ -49,7 +53,7 @@ class SelfAttention(TransformerHeads):
 
     decodes_only = False
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__(config, "self_attention")
         self.position = position(config, in_attention=True)
         if self.position.turns and not self.first.score.is_product:
@@ -106,7 +110,7 @@ class SelfAttention(TransformerHeads):
 class CrossAttention(TransformerHeads):
     """Attention of the decoder to the memory, whose keys and values are computed once."""
 
-    def __init__(self, config: ModelConfig, value_size: int = 0) -> None:
+    def __init__(self, config: TransformerDecoderConfig, value_size: int = 0) -> None:
         """Build the attention. value_size: features of a slot of the memory, if not D."""
         super().__init__(config, "attention")
         self.query = Linear(config.embedding, config.embedding)
@@ -159,59 +163,14 @@ class CrossAttention(TransformerHeads):
         return self.merged(found.context), found
 
 
-class CombinedCrossAttention(nn.Module):
-    """Attention of the decoder to several memories: a combination, and an output map.
-
-    W_O Combination(x, h^(1), .., h^(K))
-    Source: Libovický, Helcl and Mareček 2018, section 3.
-    """
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        size = config.embedding
-        kind = find("combination", config.combination)
-        own = composition(config, "attention")
-        self.combination = kind(size, size, own, len(config.inputs))
-        self.output = Linear(size, size)
-
-    def prepare(self, memory: Memory) -> Any:
-        """Prepare the memories; the result has `values` and `mask`."""
-        return self.combination.prepare(memory)
-
-    def read_values(self, memory: Memory) -> Tensor:
-        """Return what each head's weights multiply (B, H, S, D), output map included."""
-        return self.combination.values(memory) @ self.output.weight.mT
-
-    def forward(
-        self, x: Tensor, memory: Any, mask: Tensor, **steps: Any
-    ) -> tuple[Tensor, HeadsOutput]:
-        """Compute the output (B, T, D) for x (B, T, D), and what the heads did.
-
-        mask, steps: not used; see CrossAttention.
-        """
-        found: AttentionOutput = self.combination(x, memory)
-        each = found.weights.unsqueeze(2) if found.heads is None else found.heads  # (B, T, H, S)
-        return self.output(found.context), HeadsOutput(found.context[:, None], each.transpose(1, 2))
-
-
-def cross_attention(
-    config: ModelConfig, value_size: int = 0
-) -> CrossAttention | CombinedCrossAttention:
-    """Build the attention of a layer of the decoder to its input, or to several inputs.
-
-    value_size: features of a slot of the one input, if not those of the decoder.
-    """
-    return CombinedCrossAttention(config) if config.inputs else CrossAttention(config, value_size)
-
-
-def composition(config: ModelConfig, table: str) -> AttentionConfig:
+def composition(config: BlocksConfig, table: str) -> AttentionConfig:
     """Return the settings of an attention of a Transformer, with its heads and its score."""
-    own = AttentionConfig(**vars(getattr(config, table)))
+    own: AttentionConfig = TransformerAttentionConfig.of(**vars(getattr(config, table)))
     if own.heads != 1:
         raise ConfigurationError(
             f"model.{table}.heads={own.heads} for a Transformer", f"model.heads={own.heads}"
         )
-    return replace(with_score(own, TRANSFORMER_SCORE), heads=config.heads)
+    return replace(with_score(own), heads=config.heads)
 
 
 def check_at_once(config: AttentionConfig, table: str) -> None:
@@ -220,7 +179,7 @@ def check_at_once(config: AttentionConfig, table: str) -> None:
     if table == "attention":
         without += ", with train.attention.coverage=see for a penalty in its place"
     for refused, setting, nearest in (
-        (config.coverage, "coverage=true", without),
+        (uses_coverage(config), "coverage=true", without),
         (is_monotonic(config), f"normalise={config.normalise}", "normalise=softmax"),
         (find("score", config.score).sequential, f"score={config.score}", "score=additive"),
     ):

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Window, WindowOutput
+from models.attention.config import LocalConfig
 from models.attention.softmax import History
-from models.core.config import AttentionConfig
 from models.core.numerics import Linear
 
 
@@ -22,7 +22,15 @@ class Global(Window):
         return WindowOutput(mask)
 
 
-class LocalMonotonic(Window):
+class Local(Window):
+    """A window around a centre."""
+
+    def __init__(self, query_size: int, config: LocalConfig) -> None:
+        super().__init__(query_size, config)
+        self.reach = config.window_size  # slots on either side of the centre
+
+
+class LocalMonotonic(Local):
     """Local, monotonic (local-m): a window that moves one slot per step.
 
     slots within D of p_t = t
@@ -30,7 +38,6 @@ class LocalMonotonic(Window):
     Steps and slots are counted from 0. A target longer than its source stays at the last slot.
     """
 
-    settings = ("window_size",)
     needs_history = True
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
@@ -40,7 +47,7 @@ class LocalMonotonic(Window):
         return WindowOutput(near(torch.minimum(history.step, last), mask, self.reach))
 
 
-class LocalPredictive(Window):
+class LocalPredictive(Local):
     """Local, predictive (local-p): a window around a position predicted from the query.
 
     p_t = S sigmoid(v^T tanh(W s));  weights_i times exp(-(i - p_t)^2 / (2 sigma^2)), sigma = D / 2
@@ -50,9 +57,7 @@ class LocalPredictive(Window):
     without normalising again, so the weights of a query sum to at most 1.
     """
 
-    settings = ("window_size",)
-
-    def __init__(self, query_size: int, config: AttentionConfig) -> None:
+    def __init__(self, query_size: int, config: LocalConfig) -> None:
         super().__init__(query_size, config)
         self.hidden = Linear(query_size, query_size, bias=False)  # W
         self.place = Linear(query_size, 1, bias=False)  # v
@@ -68,7 +73,7 @@ class LocalPredictive(Window):
         )
 
 
-class LocalMedian(Window):
+class LocalMedian(Local):
     """Window around the median of the last weights, which moves on with them.
 
     slots within D of p_t = min {i : sum_{j <= i} weights_{t-1, j} >= 1/2};  p_0 = 0
@@ -76,7 +81,6 @@ class LocalMedian(Window):
     The paper searches with windows alone; here they hold in training too, so that both agree.
     """
 
-    settings = ("window_size",)
     needs_history = True
     sequential = True
 

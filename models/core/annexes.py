@@ -31,8 +31,8 @@ ANNEXES: dict[str, AnnexRow] = {
     "speech": {
         "task": {"transcribe": "attncli.transcribe:TASK"},
         "family": {
-            "listen-attend-spell": "models.speech.families:ListenAttendSpell",
-            "speech-transformer": "models.speech.families:SpeechTransformer",
+            "listen-attend-spell": "models.speech.config:ListenAttendSpellConfig",
+            "speech-transformer": "models.speech.config:SpeechTransformerConfig",
         },
         "source": {"audio": "models.speech.source:AudioSource"},
         "published": {
@@ -50,8 +50,8 @@ ANNEXES: dict[str, AnnexRow] = {
     "bulk": {"command": {"bulk": "attncli.bulk.command:bulk"}},
     "several inputs": {
         "family": {
-            "multi-source": "models.several_inputs.families:MultiSource",
-            "multi-source-transformer": "models.several_inputs.families:MultiSourceTransformer",
+            "multi-source": "models.several_inputs.config:MultiSourceConfig",
+            "multi-source-transformer": "models.several_inputs.config:MultiSourceTransformerConfig",
         },
         "combination": {
             "flat": "models.several_inputs.combinations:Flat",

@@ -1,17 +1,23 @@
-"""Settings of a model, its tokenizer, its search and its alignment. The field docs are the manual.
+"""Settings of a model: those of every family, and groups of settings that several families have.
 
-Each default, doc, list of choices and range is written once, here. Nothing here imports torch.
+The Config class of a family is composed of these groups and of its own settings; its row in the
+registry names it. An attention has the settings of its parts: score, window, normaliser and read
+have Config classes of their own. A default, doc, list of choices or range is written once, where
+the setting is declared. The docs are the manual. Nothing here imports torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Literal, get_args
+from copy import copy
+from dataclasses import Field, dataclass, make_dataclass, replace
+from functools import cache
+from inspect import get_annotations
+from typing import Any, ClassVar, Literal, cast
 
 from models.core.errors import ConfigurationError
-from models.core.settings import option, short
+from models.core.registry import DEFAULT_SOURCE, SETTINGS, config_of, is_name, names
+from models.core.settings import Settings, fields_of, merged, option, short, to_dict, types_of
 
 MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
@@ -36,11 +42,14 @@ FormOfAddress = Literal["formal", "informal"]
 RENAMED = {name.replace("-", "_"): name for name in ("listen-attend-spell", "speech-transformer")}
 REMOVED = {"encoder_attention": "none", "input_feeding": "true"}  # settings of 2.0: their defaults
 
+OF_ANNEXES = ("audio", "inputs", "combination")  # in files of version 2, whatever the family
+
+PARTS = ("score", "window", "normalise", "read")  # of an attention
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/layers.py
 
 
-@dataclass(frozen=True)
-class SelfAttentionConfig:
+@dataclass(frozen=True, eq=False, repr=False)
+class SelfAttentionConfig(Settings):
     """Self-attention of a Transformer: Score x Normalise; its number of heads is model.heads."""
 
     score: str = option(
@@ -63,9 +72,13 @@ class SelfAttentionConfig:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class AttentionConfig(SelfAttentionConfig):
-    """One attention: Score x Window x Normalise x Read, and heads."""
+    """One attention: Score x Window x Normalise x Read, and heads.
+
+    Its parts have Config classes, which inherit from this one: it has the settings that
+    its own parts read, as in `AttentionConfig.of(window="local_p", window_size=3)`.
+    """
 
     window: str = option("global", "window: which slots a query can attend to", registry="window")
     read: str = option("soft", "how the values are combined by the weights", registry="read")
@@ -76,38 +89,79 @@ class AttentionConfig(SelfAttentionConfig):
         least=1,
         at_most=MAX_SIZE,
     )
-    size: int = option(
-        0,
-        "additive, concat, location_aware, ffn: hidden units per head (0: the query's size)",
-        at_most=MAX_SIZE,
-    )
-    window_size: int = option(
-        10,
-        "local_m, local_p, median: slots on either side of the window's centre",
-        least=1,
-        at_most=MAX_SLOTS,
-    )
-    chunk: int = option(
-        4, "mocha: slots of a chunk, which ends at the slot of the step", least=1, at_most=MAX_SLOTS
-    )
-    read_decode: str = option(
-        "argmax",
-        "hard: read mode outside training: argmax, sample or expected",
-        choices=get_args(ReadMode),
-    )
-    read_gradient: str = option(
-        "reinforce",
-        "hard: how the score learns from samples: reinforce, or straight_through (the gradient of "
-        "the expectation)",
-        choices=("reinforce", "straight_through"),
-    )
-    coverage: bool = option(
-        False, "additive, concat, location_aware: give the score the sum of earlier weights"
-    )
+
+    builds: ClassVar[str] = ""  # of the Config of a part: its class, as module:Class
+    usual_score: ClassVar[str] = RECURRENT_SCORE  # where the score is empty
+    base: ClassVar[type[AttentionConfig] | None] = None  # of a composed class: it, without parts
+
+    @classmethod
+    def of(cls, **values: object) -> Any:
+        """Return an attention with these settings; others keep their defaults."""
+        return merged(cls(), values, where="model.attention")
+
+    def chosen(
+        self, values: Mapping[str, object], base: type[AttentionConfig] | None = None
+    ) -> AttentionConfig:
+        """Return the settings in the class of the parts that values name.
+
+        base: another class without parts; the default is the present one.
+        """
+        named = {part: values.get(part, getattr(self, part)) for part in PARTS}
+        named["score"] = named["score"] or self.usual_score
+        parts = (part_config(part, name) for part, name in named.items())
+        kind = composed((base or self.base or type(self), *filter(None, parts)))
+        own = {name: value for name, value in vars(self).items() if name in fields_of(kind)}
+        return self if type(self) is kind else kind(**own)
+
+    def elsewhere(self, name: str) -> tuple[str, str]:
+        """Return why a setting of another part has no effect, and the parts that have it."""
+        found: dict[str, list[str]] = {}
+        for kind, part in all_parts():
+            if name in part_fields(kind, part):
+                found.setdefault(SETTINGS[kind], []).append(part)
+        parts = " or ".join(f"{place}={', '.join(each)}" for place, each in found.items())
+        return ("has no effect without the part that reads it" if parts else ""), parts
 
 
-@dataclass(frozen=True)
-class AttentionLossConfig:
+def part_config(kind: str, name: object) -> type[AttentionConfig] | None:
+    """Return the Config class of a part of an attention; None if it has no settings of its own."""
+    known = isinstance(name, str) and is_name(kind, name)
+    return config_of(kind, str(name)) if known else None
+
+
+def part_fields(kind: str, name: str) -> dict[str, Field[Any]]:
+    """Return the settings of model.attention that a part declares."""
+    config = part_config(kind, name)
+    own = config.__mro__[: config.__mro__.index(AttentionConfig)] if config else ()
+    declared = {one for each in own for one in get_annotations(each)}
+    return {n: each for n, each in fields_of(config).items() if n in declared} if config else {}
+
+
+def all_parts() -> list[tuple[str, str]]:
+    """Return kind and name of every part that an attention can have, and of every pooling."""
+    return [(kind, name) for kind in (*PARTS, "pooling") for name in names(kind)]
+
+
+@cache
+def composed(kinds: tuple[type[AttentionConfig], ...]) -> type[AttentionConfig]:
+    """Return the class with the settings of an attention, the first class, and of its parts."""
+    base, *parts = kinds
+    if not parts:
+        return base
+    own = {"base": base, "__doc__": base.__doc__}
+    made = type(base.__name__, (*dict.fromkeys(parts), base), own)
+    return cast(type[AttentionConfig], dataclass(frozen=True, eq=False, repr=False)(made))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TransformerAttentionConfig(AttentionConfig):
+    """Attention of a Transformer's decoder, which computes all steps at once."""
+
+    usual_score: ClassVar[str] = TRANSFORMER_SCORE
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AttentionLossConfig(Settings):
     """Loss terms on attention weights."""
 
     coverage: str = option(
@@ -140,8 +194,8 @@ class AttentionLossConfig:
     )
 
 
-@dataclass(frozen=True)
-class ImageConfig:
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageConfig(Settings):
     """Image encoder of a captioner."""
 
     encoder: str = option(
@@ -162,18 +216,6 @@ class ImageConfig:
     resample: str = option(
         "bilinear", "interpolation of pixels: bilinear or bicubic", choices=("bilinear", "bicubic")
     )
-    width: int = option(64, "vit: features of a slot", least=1, at_most=MAX_SIZE)
-    layers: int = option(2, "vit: number of layers", least=1, at_most=MAX_LAYERS)
-    heads: int = option(4, "vit: number of heads", least=1, at_most=MAX_SIZE)
-    class_tokens: int = option(
-        1,
-        "vit: learned slots before those of the patches (2: with the distillation token of "
-        "Touvron et al. 2021)",
-        at_most=16,
-    )
-    norm_epsilon: float = option(
-        1e-5, "vit: number that its layer normalisation adds to the variance", above=0, at_most=1
-    )
     project: bool = option(
         True,
         "captioner-transformer: map the features of cells to the size of the decoder, with learned "
@@ -190,52 +232,54 @@ class ImageConfig:
         at_most=100,
     )
 
+    builds: ClassVar[str] = ""  # of the Config of an image network: its class, as module:Class
 
-@dataclass(frozen=True)
-class AudioConfig:
-    """Features of sound, and how the encoder divides time into slots."""
+    def chosen(self, values: Mapping[str, object]) -> ImageConfig:
+        """Return the settings in the class of the image network that values name.
 
-    rate: int = option(
-        16_000, "samples a second; other recordings are resampled", least=1000, at_most=192_000
-    )
-    bands: int = option(80, "bands of the spectrum on the mel scale", least=1, at_most=1024)
-    center: bool = option(
-        False,
-        "subtract the logarithm of each band's mean energy over the recording: another loudness or "
-        "microphone changes little (after Atal 1974); what is 70 dB below the loudest band, such "
-        "as silence of zeros, is raised to that",
-    )
-    stack: int = option(
-        3, "listen-attend-spell: frames side by side in an input", least=1, at_most=64
-    )
-    halvings: int = option(
-        1, "listen-attend-spell: how many of the last encoder layers read pairs", at_most=8
-    )
-    channels: int = option(
-        32, "speech-transformer: channels of the two convolutions", least=1, at_most=MAX_SIZE
-    )
-    padded: float = option(
-        0.0,
-        "Whisper: seconds of a window, padded with zeros, that it reads; speech-transformer then "
-        "has the features and convolutions of Radford et al. 2022 (0: those of Dong et al. 2018)",
-        at_most=600,
-    )
-    alignment_heads: tuple[str, ...] = option(
-        (), "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)"
-    )
+        Grid, size and weights belong to their own network, so another one brings its usual ones.
+        """
+        name = values.get("encoder", self.encoder)
+        kind = network_config(name)
+        own = {one: value for one, value in vars(self).items() if one in fields_of(kind)}
+        if name != self.encoder:
+            usual = kind()
+            own |= {"grid": usual.grid, "size": usual.size, "weights": usual.weights}
+        elif type(self) is kind:
+            return self
+        return kind(**own)
+
+    def elsewhere(self, name: str) -> tuple[str, str]:
+        """Return why a setting of another image network has no effect, and those that have it."""
+        kind = "image_encoder"
+        found = [one for one in names(kind) if name in fields_of(network_config(one))]
+        reason = f"has no effect on the image network {self.encoder}" if found else ""
+        return reason, f"{SETTINGS[kind]}={', '.join(found)}"
 
 
-of_blocks = partial(option, group="blocks")  # of a Transformer
-of_recurrence = partial(option, group="recurrence")  # of a recurrent encoder
+def network_config(name: object) -> type[ImageConfig]:
+    """Return the Config class of an image network."""
+    known = isinstance(name, str) and is_name("image_encoder", name)
+    return (config_of("image_encoder", str(name)) if known else None) or ImageConfig
 
 
-@dataclass(frozen=True)
-class ModelConfig:
-    """Family and sizes of an encoder-decoder. A preset is a name for one of these."""
+FAMILY = "composition of encoder, attention and decoder"
 
-    family: str = option(
-        "transformer", "composition of encoder, attention and decoder", registry="family"
-    )
+
+def named(family: str) -> Any:
+    """Declare the name of a family in its Config class."""
+    return option(family, FAMILY, registry="family")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelConfig(Settings):
+    """Settings of every family. A preset is a name for those of one family.
+
+    The Config class of a family inherits from this one; `from_dict(ModelConfig, values)` chooses it
+    by the family that the values name.
+    """
+
+    family: str = named("transformer")
     embedding: int = option(
         128, "size of a token's embedding; of the Transformer's model", least=1, at_most=MAX_SIZE
     )
@@ -251,108 +295,28 @@ class ModelConfig:
         least=1,
         at_most=MAX_SIZE,
     )
-    encoder_layers: int = option(
-        4,
-        "number of encoder layers; captioner-transformer: over the cells, 0 for none",
-        group="blocks recurrence",
-        at_most=MAX_LAYERS,
-    )
-    decoder_layers: int = option(4, "number of decoder layers", least=1, at_most=MAX_LAYERS)
-    heads: int = of_blocks(
-        4, "number of heads of the Transformer's attention", least=1, at_most=MAX_SIZE
-    )
-    position: str = of_blocks(
-        "sinusoidal",
-        "positions of tokens in a Transformer; `attn models` lists them",
-        registry="position",
-    )
-    position_offset: int = of_blocks(
-        0, "sinusoidal, sinusoidal_2017: position of the first token", at_most=MAX_SLOTS
-    )
-    norm: str = of_blocks(
-        "pre",
-        "layer normalisation of a Transformer: pre, before each block (Xiong et al. 2020), or "
-        "post, after its residual connection (Vaswani et al. 2017)",
-        choices=("pre", "post"),
-    )
-    norm_epsilon: float = of_blocks(
-        1e-5,
-        "number that a Transformer's layer normalisation adds to the variance",
-        above=0,
-        at_most=1,
-    )
-    embedding_norm: bool = of_blocks(
-        False, "Transformer: normalise embeddings with their positions (Devlin et al. 2019)"
-    )
-    embedding_scale: bool = of_blocks(
-        True,
-        "Transformer: multiply embeddings by the root of their size (Vaswani et al. 2017, 3.4)",
-    )
-    activation: str = of_blocks(
-        "relu",
-        "activation of a Transformer's feed-forward layers: relu, gelu (Hendrycks and Gimpel "
-        "2016), gelu_tanh (its approximation) or swish (Ramachandran et al. 2017)",
-        choices=ACTIVATIONS,
-    )
-    output_transform: bool = option(
-        False,
-        "Transformer: a linear layer, the activation and layer normalisation before the output "
-        "matrix (Devlin et al. 2019)",
-    )
-    mixing: str = of_blocks(
-        "attention",
-        "how tokens of a Transformer's encoder and decoder read each other; `attn models` lists it",
-        registry="mixing",
-    )
-    cell: str = of_recurrence("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
-    readout: int = option(
-        0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
-    )
-    bidirectional: bool = of_recurrence(True, "make the recurrent encoder bidirectional")
     dropout: float = option(0.1, "dropout of residual branches, embeddings and the output", below=1)
-    attention_dropout: float = of_blocks(
-        0.0, "dropout of the Transformer's attention weights", below=1
-    )
-    alignment_layer: bool = option(
-        False,
-        "Transformer: attention that only aligns and changes no output; `attn align train` adds it",
-    )
-    tied: bool = option(
-        True, "share one matrix between target embedding and output (and source, if joint)"
-    )
-    max_source: int = of_recurrence(
-        512, "longest source in tokens, end token included", least=1, at_most=MAX_SLOTS
-    )
-    copy: str = option(
-        NO_COPY,
-        "copying of source tokens: none, pointer (See et al. 2017) or copynet (Gu et al. 2016); "
-        "needs one vocabulary for source and target, and attention",
-        choices=(NO_COPY,),
-        registry="copy",
-    )
-    inputs: tuple[str, ...] = option(
-        (),
-        "several inputs: columns of a row that the decoder reads, texts first, as in source,draft; "
-        "the last may be an image, as in source,picture:image",
-    )
-    combination: str = option(
-        "flat",
-        "several inputs: attention to them; `attn models` lists them",
-        registry="combination",
-    )
-    pooling: str = option(
-        "learned",
-        "classifier: pooling of the slots into one vector; `attn models` lists them",
-        registry="pooling",
-    )
-    attention: AttentionConfig = option(
-        AttentionConfig, "attention of the decoder to the memory, or of a classifier's pooling"
-    )
-    self_attention: SelfAttentionConfig = of_blocks(
-        SelfAttentionConfig, "self-attention of a Transformer's encoder and decoder"
-    )
-    image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
-    audio: AudioConfig = option(AudioConfig, "features of sound, of a model that transcribes")
+
+    builds: ClassVar[str] = ""  # class of the family, as module:Class
+    source: ClassVar[str] = DEFAULT_SOURCE  # kind of input
+
+    def chosen(self, values: Mapping[str, object]) -> ModelConfig:
+        """Return the settings in the class of the family that values name."""
+        family = values.get("family", self.family)
+        if not isinstance(family, str) or not is_name("family", family):
+            return self  # refused where the value is read
+        kind = family_config(family)
+        if type(self) is kind:
+            return self
+        return merged(kind(), {**to_dict(self), "family": family}, stored=True).chosen(values)
+
+    def elsewhere(self, name: str) -> tuple[str, str]:
+        """Return why a setting of another family has no effect, and what is expected."""
+        found = [one for one in names("family") if name in fields_of(family_config(one))]
+        read_by = f"; it is read by {', '.join(found)}" if found else ""
+        known = found or name in OF_ANNEXES
+        reason = f"has no effect on family {self.family}{read_by}" if known else ""
+        return reason, "settings that the run reads"
 
     @staticmethod
     def upgraded(values: Mapping[str, object]) -> Mapping[str, object]:
@@ -369,3 +333,201 @@ class ModelConfig:
         found = {name: value for name, value in values.items() if name not in REMOVED}
         family = str(values.get("family", ""))
         return {**found, "family": RENAMED[family]} if family in RENAMED else found
+
+
+def family_config(family: str) -> type[ModelConfig]:
+    """Return the Config class of a family."""
+    return config_of("family", family) or ModelConfig
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TextConfig(ModelConfig):
+    """A model whose longest source is limited."""
+
+    max_source: int = option(
+        512, "longest source in tokens, end token included", least=1, at_most=MAX_SLOTS
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EncoderConfig(ModelConfig):
+    """A model with layers of an encoder."""
+
+    encoder_layers: int = option(
+        4,
+        "number of encoder layers; captioner-transformer: over the cells, 0 for none",
+        at_most=MAX_LAYERS,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecoderConfig(ModelConfig):
+    """A model with a decoder of tokens."""
+
+    decoder_layers: int = option(4, "number of decoder layers", least=1, at_most=MAX_LAYERS)
+    tied: bool = option(
+        True, "share one matrix between target embedding and output (and source, if joint)"
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CellConfig(ModelConfig):
+    """A recurrent model."""
+
+    cell: str = option("gru", "recurrent cell: gru or lstm", choices=("gru", "lstm"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecurrentEncoderConfig(EncoderConfig, CellConfig):
+    """A recurrent encoder."""
+
+    bidirectional: bool = option(True, "make the recurrent encoder bidirectional")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecurrentDecoderConfig(DecoderConfig, CellConfig):
+    """A recurrent decoder."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReadoutConfig(RecurrentDecoderConfig):
+    """A recurrent decoder with a deep output."""
+
+    readout: int = option(
+        0, "size of the recurrent deep output (0: the embedding's size)", at_most=MAX_SIZE
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BlocksConfig(TextConfig, EncoderConfig):
+    """Blocks of a Transformer."""
+
+    heads: int = option(
+        4, "number of heads of the Transformer's attention", least=1, at_most=MAX_SIZE
+    )
+    position: str = option(
+        "sinusoidal",
+        "positions of tokens in a Transformer; `attn models` lists them",
+        registry="position",
+    )
+    position_offset: int = option(
+        0, "sinusoidal, sinusoidal_2017: position of the first token", at_most=MAX_SLOTS
+    )
+    norm: str = option(
+        "pre",
+        "layer normalisation of a Transformer: pre, before each block (Xiong et al. 2020), or "
+        "post, after its residual connection (Vaswani et al. 2017)",
+        choices=("pre", "post"),
+    )
+    norm_epsilon: float = option(
+        1e-5,
+        "number that a Transformer's layer normalisation adds to the variance",
+        above=0,
+        at_most=1,
+    )
+    embedding_norm: bool = option(
+        False, "Transformer: normalise embeddings with their positions (Devlin et al. 2019)"
+    )
+    embedding_scale: bool = option(
+        True,
+        "Transformer: multiply embeddings by the root of their size (Vaswani et al. 2017, 3.4)",
+    )
+    activation: str = option(
+        "relu",
+        "activation of a Transformer's feed-forward layers: relu, gelu (Hendrycks and Gimpel "
+        "2016), gelu_tanh (its approximation) or swish (Ramachandran et al. 2017)",
+        choices=ACTIVATIONS,
+    )
+    mixing: str = option(
+        "attention",
+        "how tokens of a Transformer's encoder and decoder read each other; `attn models` lists it",
+        registry="mixing",
+    )
+    attention_dropout: float = option(
+        0.0, "dropout of the Transformer's attention weights", below=1
+    )
+    self_attention: SelfAttentionConfig = option(
+        SelfAttentionConfig, "self-attention of a Transformer's encoder and decoder"
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AttendingConfig(ModelConfig):
+    """A model with one attention to the memory."""
+
+    attention: AttentionConfig = option(
+        AttentionConfig.of, "attention of the decoder to the memory, or of a classifier's pooling"
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TransformerDecoderConfig(AttendingConfig, DecoderConfig, BlocksConfig):
+    """A Transformer's decoder."""
+
+    output_transform: bool = option(
+        False,
+        "Transformer: a linear layer, the activation and layer normalisation before the output "
+        "matrix (Devlin et al. 2019)",
+    )
+    attention: AttentionConfig = option(
+        TransformerAttentionConfig.of, "attention of the decoder to the memory"
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CopyConfig(ModelConfig):
+    """A model that can copy tokens of its source."""
+
+    copy: str = option(
+        NO_COPY,
+        "copying of source tokens: none, pointer (See et al. 2017) or copynet (Gu et al. 2016); "
+        "needs one vocabulary for source and target, and attention",
+        choices=(NO_COPY,),
+        registry="copy",
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolingConfig(AttendingConfig):
+    """A classifier: a pooling of the slots, which may attend."""
+
+    pooling: str = option(
+        "learned",
+        "classifier: pooling of the slots into one vector; `attn models` lists them",
+        registry="pooling",
+    )
+
+    def chosen(self, values: Mapping[str, object]) -> ModelConfig:
+        """Return the settings in the class of the family, and those of its pooling's attention."""
+        found = super().chosen(values)
+        if not isinstance(found, PoolingConfig):
+            return found
+        pooling = part_config("pooling", values.get("pooling", found.pooling))
+        attention = found.attention.chosen({}, pooling or AttentionConfig)
+        return found if attention is found.attention else replace(found, attention=attention)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImageModelConfig(ModelConfig):
+    """A model that reads images."""
+
+    image: ImageConfig = option(ImageConfig, "image encoder of a captioner")
+
+
+def every_setting() -> Any:
+    """Return the settings of all families and of all parts of an attention, for lists."""
+    parts = (part_config(kind, name) for kind, name in all_parts())
+    attention = united(AttentionConfig, *filter(None, parts))()
+    image = united(ImageConfig, *map(network_config, names("image_encoder")))()
+    found = united(ModelConfig, *map(family_config, names("family")))()
+    return replace(found, attention=attention, image=image)
+
+
+def united(*kinds: type) -> Any:
+    """Return a class with the settings of several classes."""
+    found = {
+        name: (kind, each) for kind in reversed(kinds) for name, each in fields_of(kind).items()
+    }
+    order = dict.fromkeys(name for kind in kinds for name in fields_of(kind))
+    fields = ((name, types_of(found[name][0])[name], copy(found[name][1])) for name in order)
+    return make_dataclass("Every", fields, frozen=True, eq=False, repr=False)

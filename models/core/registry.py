@@ -1,8 +1,11 @@
 """Names to classes: every variant of the zoo, as ``module:Class``, imported only when built.
 
 A variant is its class: the first line of the docstring is its summary, the rest its equation and
-source, and the class body states the settings that it reads. They are read with ``ast``, so that
-listing the zoo imports no torch, which takes five times as long as the listing.
+source. They are read with ``ast``, so that listing the zoo imports no torch, which takes five times
+as long as the listing.
+
+A variant with settings of its own has a Config class in a file that imports no torch. The row then
+names this class, as ``module:NameConfig``; its `builds` is the place of the variant.
 
 An installed package adds variants of its own through an entry point group, ``attn.score``,
 ``attn.window`` and so on, with the same ``module:Class``. They are known only if the environment
@@ -20,6 +23,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from models.core.annexes import with_entries
@@ -27,41 +31,41 @@ from models.core.errors import ConfigurationError, unknown_name
 
 TABLES: dict[str, dict[str, str]] = {
     "family": {
-        "seq2seq": "models.networks.text_families:Seq2Seq",
-        "rnnsearch": "models.networks.text_families:RnnSearch",
-        "luong": "models.networks.text_families:Luong",
-        "transformer": "models.networks.text_families:Transformer",
-        "captioner": "models.networks.captioner:ShowAttendTell",
-        "captioner-adaptive": "models.networks.captioner:CaptionerAdaptive",
-        "captioner-top-down": "models.networks.captioner:CaptionerTopDown",
-        "captioner-transformer": "models.networks.captioner:CaptionerTransformer",
-        "classifier": "models.networks.text_families:RecurrentClassifier",
-        "classifier-transformer": "models.networks.text_families:TransformerClassifier",
+        "seq2seq": "models.networks.config:Seq2SeqConfig",
+        "rnnsearch": "models.networks.config:RnnSearchConfig",
+        "luong": "models.networks.config:LuongConfig",
+        "transformer": "models.networks.config:TransformerConfig",
+        "captioner": "models.networks.config:CaptionerConfig",
+        "captioner-adaptive": "models.networks.config:AdaptiveConfig",
+        "captioner-top-down": "models.networks.config:TopDownConfig",
+        "captioner-transformer": "models.networks.config:CaptionerTransformerConfig",
+        "classifier": "models.networks.config:ClassifierConfig",
+        "classifier-transformer": "models.networks.config:TransformerClassifierConfig",
     },
     "score": {
-        "additive": "models.attention.scores:Additive",
-        "concat": "models.attention.scores:Concat",
+        "additive": "models.attention.config:AdditiveConfig",
+        "concat": "models.attention.config:ConcatConfig",
         "dot": "models.attention.scores:Dot",
         "scaled_dot": "models.attention.scores:ScaledDot",
         "general": "models.attention.scores:General",
         "cosine": "models.attention.scores:Cosine",
         "qk_norm": "models.attention.scores:QkNorm",
         "location": "models.attention.scores:Location",
-        "location_aware": "models.attention.scores:LocationAware",
-        "ffn": "models.attention.scores:FeedForwardScore",
+        "location_aware": "models.attention.config:LocationAwareConfig",
+        "ffn": "models.attention.config:FeedForwardConfig",
     },
     "window": {
         "global": "models.attention.windows:Global",
-        "local_m": "models.attention.windows:LocalMonotonic",
-        "local_p": "models.attention.windows:LocalPredictive",
-        "median": "models.attention.windows:LocalMedian",
+        "local_m": "models.attention.config:LocalMonotonicConfig",
+        "local_p": "models.attention.config:LocalPredictiveConfig",
+        "median": "models.attention.config:LocalMedianConfig",
     },
     "normalise": {
         "softmax": "models.attention.normalisers:Softmax",
         "sparsemax": "models.attention.normalisers:Sparsemax",
         "entmax15": "models.attention.normalisers:Entmax15",
         "monotonic": "models.attention.normalisers:Monotonic",
-        "mocha": "models.attention.normalisers:MoChA",
+        "mocha": "models.attention.config:MoChAConfig",
     },
     "combination": {},
     "pooling": {
@@ -69,7 +73,7 @@ TABLES: dict[str, dict[str, str]] = {
         "final": "models.attention.pooling:FinalState",
         "mean": "models.attention.pooling:Mean",
         "max": "models.attention.pooling:Maximum",
-        "self_attentive": "models.attention.pooling:SelfAttentive",
+        "self_attentive": "models.attention.config:SelfAttentiveConfig",
     },
     "position": {
         "sinusoidal": "models.attention.positions:Sinusoidal",
@@ -89,14 +93,14 @@ TABLES: dict[str, dict[str, str]] = {
         "pointer": "models.networks.readers:Pointer",
         "copynet": "models.networks.readers:CopyNet",
     },
-    "read": {"soft": "models.attention.reads:Soft", "hard": "models.attention.reads:Hard"},
+    "read": {"soft": "models.attention.reads:Soft", "hard": "models.attention.config:HardConfig"},
     "rerank": {"mbr": "models.search.reranking:MinimumBayesRisk"},
     "image_encoder": {
         "mobilenet-edgetpu": "models.networks.edgetpu:MobileNetEdgeTpu",
-        "small-cnn": "models.networks.image_encoder:SmallCnn",
+        "small-cnn": "models.networks.config:SmallCnnConfig",
         "torchvision": "models.networks.image_encoder:TorchvisionCnn",
         "patches": "models.networks.image_encoder:Patches",
-        "vit": "models.networks.transformer_encoder:VisionTransformer",
+        "vit": "models.networks.config:VisionTransformerConfig",
     },
     "source": {
         "text": "models.core.sources:TextSource",
@@ -144,7 +148,7 @@ def is_name(kind: str, name: str) -> bool:
 def package_names(kind: str) -> dict[str, str]:
     """Return names of enabled packages; the zoo's own names take precedence."""
     enabled = {_normalised(name) for name in os.environ.get(PACKAGES, "").split(",")} - {""}
-    found = _entry_points(kind)
+    found = _entry_points(kind) if enabled else ()  # slow to find
     return {name: place for name, package, place in found if _normalised(package) in enabled}
 
 
@@ -169,14 +173,31 @@ def _normalised(package: str) -> str:
     return re.sub(r"[-_.]+", "-", package.strip()).lower()
 
 
-def location(kind: str, name: str) -> tuple[str, str]:
-    """Return module and class of a registered name; raise UnknownNameError otherwise."""
+def place_of(kind: str, name: str) -> str:
+    """Return the row of a registered name; raise UnknownNameError otherwise."""
     place = TABLES[kind].get(name) or package_names(kind).get(name)
     if place is None:
         if hint := package_hint(kind, name):
             raise ConfigurationError(f"{kind} {name!r} of a package that is not enabled", "", hint)
         raise unknown_name(kind, name, names(kind))
-    module, _, class_name = place.partition(":")
+    return place
+
+
+def config_of(kind: str, name: str) -> Any:
+    """Return the Config class of a name, without importing torch; None if its row has none."""
+    place = place_of(kind, name)
+    if not place.endswith("Config"):
+        return None
+    try:
+        return resolve_name(place)
+    except (ImportError, AttributeError):
+        raise _without_class(place) from None
+
+
+def location(kind: str, name: str) -> tuple[str, str]:
+    """Return module and class of a registered name; raise UnknownNameError otherwise."""
+    config = config_of(kind, name)
+    module, _, class_name = (config.builds if config else place_of(kind, name)).partition(":")
     return module, class_name
 
 
@@ -196,30 +217,8 @@ def describe(kind: str, name: str) -> Description:
 
 
 def source_name(family: str) -> str:
-    """Return the kind of input that a family reads, without importing the family.
-
-    A family sets it in its own class body: `source = "image"`. The default is text.
-    """
-    return str(_class_value(*location("family", family), "source", DEFAULT_SOURCE))
-
-
-def settings_of(kind: str, name: str) -> tuple[str, ...]:
-    """Return the settings that a variant reads, without importing it; empty if it states none.
-
-    A class states them in its own body, `settings = ("size",)`: a family fields of ModelConfig, or
-    names of their groups, in addition to those that every family reads; a part those of its table.
-    """
-    stated: tuple[str, ...] = _class_value(*location(kind, name), "settings", ())
-    return stated
-
-
-@cache
-def _class_value(module: str, class_name: str, attribute: str, default: Any) -> Any:
-    """Return a literal that a class body assigns, without importing the class."""
-    for node in _class_tree(module, class_name).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == attribute:
-            return ast.literal_eval(node.value)
-    return default
+    """Return the kind of input that a family reads, which its Config class states."""
+    return str(getattr(config_of("family", family), "source", DEFAULT_SOURCE))
 
 
 @cache
@@ -241,8 +240,12 @@ def _class_tree(module: str, class_name: str) -> ast.ClassDef:
     for node in _parsed(source):
         if isinstance(node, ast.ClassDef) and node.name == class_name:
             return node
-    raise ConfigurationError(
+    raise _without_class(f"{module}:{class_name}")
+
+
+def _without_class(place: str) -> ConfigurationError:
+    return ConfigurationError(
         "an entry point without its class",
-        f"the registered class {module}:{class_name}",
+        f"the registered class {place}",
         f"install its package again, or leave it out of {PACKAGES}",
     )

@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from models.core.errors import ConfigurationError, unknown_name
-from models.core.registry import TABLES, package_hint
 from models.core.registry import is_name as is_registered
 from models.core.registry import names as registered_names
+from models.core.registry import package_hint
 
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[[type], Any])
@@ -48,10 +48,7 @@ class Limits:
         """Return True if a text is one of the choices, or any text is accepted."""
         if text in self.choices:
             return True  # first, because names of installed packages are slow to find
-        if not self.registry:
-            return not self.choices
-        # a table is empty without its annex, whose settings then have no effect
-        return not TABLES[self.registry] or is_registered(self.registry, text)
+        return is_registered(self.registry, text) if self.registry else not self.choices
 
     @property
     def range(self) -> str:
@@ -75,19 +72,41 @@ class Limits:
         )
 
 
-def option(default: Any, doc: str, *, group: str = "", **limits: Any) -> Any:
+def option(default: Any, doc: str, **limits: Any) -> Any:
     """Declare a dataclass field: its default, its doc, and the fields of its `Limits`.
 
-    A number is at least 0 unless `least` or `above` is given. A class as default declares a
-    nested table of settings. group: words by which families state it together with others.
+    A number is at least 0 unless `least` or `above` is given. A class as default, or a function
+    that returns an object of it, declares a nested table of settings.
     """
-    known = {"doc": doc, "group": group}
-    if isinstance(default, type):
-        return field(default_factory=default, metadata={**known, "limits": Limits()})
+    if callable(default):
+        return field(default_factory=default, metadata={"doc": doc, "limits": Limits()})
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     if is_number and "above" not in limits:
         limits = {"least": 0, **limits}
-    return field(default=default, metadata={**known, "limits": Limits(**limits)})
+    return field(default=default, metadata={"doc": doc, "limits": Limits(**limits)})
+
+
+def with_default(config_class: type, name: str, default: Any) -> Any:
+    """Declare a field of another class again, with another default."""
+    return field(default=default, metadata=fields_of(config_class)[name].metadata)
+
+
+class Settings:
+    """Base of the settings of models: equality, hash and text by all fields.
+
+    A dataclass would write these for each of some fifty classes, in most of the time that a short
+    command takes.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({values})"
 
 
 def _cached(function: F) -> F:
@@ -120,24 +139,34 @@ def to_dict(config: Any) -> dict[str, object]:
     return {name: found[name] for name in fields_of(type(config))}
 
 
-def from_dict(config_class: type[C], values: Mapping[str, object], *, where: str = "") -> C:
-    """Build settings from plain dictionaries; absent fields keep their defaults."""
-    return merged(config_class(), values, where=where)
+def from_dict(
+    config_class: type[C], values: Mapping[str, object], *, where: str = "", stored: bool = False
+) -> C:
+    """Build settings from plain dictionaries; absent fields keep their defaults. See `merged`."""
+    return merged(config_class(), values, where=where, stored=stored)
 
 
-def merged(config: C, values: Mapping[str, object], *, where: str = "") -> C:
+def merged(config: C, values: Mapping[str, object], *, where: str = "", stored: bool = False) -> C:
     """Return the settings with some values replaced.
 
-    where: the dotted path of `config`, for messages. Raises ConfigurationError for an unknown
-    name, a value of another type, and a value outside the limits of its field. `upgraded` of a
-    class returns settings of version 2.0 as those of the present one.
+    where: the dotted path of `config`, for messages. stored: True leaves out settings that another
+    family or part has, which files of version 2 and lists of all settings contain. Raises
+    ConfigurationError for an unknown name, a value of another type, and a value outside the limits
+    of its field.
+
+    A class can have `upgraded`, which returns settings of version 2.0 as those of the present one;
+    `chosen`, which returns the settings in the class that the values choose; and `elsewhere`, which
+    returns why a setting of another class has no effect, and what is expected.
     """
-    changes, kinds = {}, types_of(type(config))
     values = config.upgraded(values) if hasattr(config, "upgraded") else values
+    config = config.chosen(values) if hasattr(config, "chosen") else config
+    changes, kinds = {}, types_of(type(config))
     for name, value in values.items():
         place = f"{where}.{name}" if where else name
         if name not in fields_of(type(config)):
-            raise unknown_setting(config, name, where)
+            if stored and _elsewhere(config, name)[0]:
+                continue
+            raise unknown_setting(config, name, where, value)
         current = getattr(config, name)
         if value == current and type(value) is type(current):
             continue  # usual: a bundle stores all settings, and few of them differ from the default
@@ -146,15 +175,28 @@ def merged(config: C, values: Mapping[str, object], *, where: str = "") -> C:
                 raise ConfigurationError(
                     f"{place} = {value!r}", f"a table, as in {place}.name=value"
                 )
-            changes[name] = merged(current, value, where=place)
+            changes[name] = merged(current, value, where=place, stored=stored)
         else:
             limits = limits_of(type(config), name)
             changes[name] = within(limits, converted(value, kinds[name], place), place)
     return typing.cast(C, dataclasses.replace(typing.cast(Any, config), **changes))
 
 
-def unknown_setting(config: object, name: str, where: str) -> ConfigurationError:
+def _elsewhere(config: Any, name: str) -> tuple[str, str]:
+    """Return why a setting has no effect, and what is expected; "" twice if no class has it."""
+    found: tuple[str, str] = config.elsewhere(name) if hasattr(config, "elsewhere") else ("", "")
+    return found
+
+
+def unknown_setting(
+    config: object, name: str, where: str, value: object = None
+) -> ConfigurationError:
     """Return the error for an unknown setting; it names the tables that have such a setting."""
+    reason, expected = _elsewhere(config, name)
+    if reason:
+        key = next(iter(value), "") if isinstance(value, Mapping) else ""
+        place = ".".join(filter(None, (where, name, key)))
+        return ConfigurationError(f"{place} {reason}", expected, f"leave out {place}")
     values = {table: getattr(config, table) for table in fields_of(type(config))}
     tables = [
         table
@@ -168,8 +210,24 @@ def unknown_setting(config: object, name: str, where: str) -> ConfigurationError
     return ConfigurationError(f"setting '{name}' without its table", places)
 
 
-def overridden(config: C, assignments: Iterable[str]) -> C:
-    """Return the settings after ``section.key=value`` strings, the form of ``-s``."""
+def overridden(
+    config: C,
+    assignments: Iterable[str],
+    values: Mapping[str, Any] | None = None,
+    *,
+    stored: bool = False,
+) -> C:
+    """Return the settings after ``section.key=value`` strings, the form of ``-s``.
+
+    values: tables of a file, which the assignments override. stored: as for `merged`. All values
+    are merged at once, because one can choose the part that has another.
+    """
+    return merged(config, over(values or {}, assigned(assignments)), stored=stored)
+
+
+def assigned(assignments: Iterable[str]) -> Values:
+    """Return the tables of ``section.key=value`` strings."""
+    found: Values = {}
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         if not equals:
@@ -177,8 +235,21 @@ def overridden(config: C, assignments: Iterable[str]) -> C:
         nested: Any = text
         for name in reversed(path.strip().split(".")):
             nested = {name: nested}
-        config = merged(config, nested)
-    return config
+        found = over(found, nested)
+    return found
+
+
+def over(values: Mapping[str, Any], others: Mapping[str, Any]) -> Values:
+    """Return nested tables in which other values, table by table, replace the first ones."""
+    found = {**values}
+    for name, value in others.items():
+        both = [found.get(name), value]
+        if all(isinstance(each, Mapping) for each in both):
+            value = over(found[name], value)
+        elif isinstance(value, Mapping) and name in found:
+            value = found[name]  # no table, which is refused where it is read
+        found[name] = value
+    return found
 
 
 def check_limits(config: object, *, where: str = "") -> None:

@@ -1,24 +1,18 @@
-"""Kinds of input: one class each; the settings without effect on a model."""
+"""Kinds of input: one class each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from typing import ClassVar, NamedTuple
 
-from models.core.config import RECURRENT_SCORE, TRANSFORMER_SCORE, ModelConfig
 from models.core.errors import ConfigurationError
-from models.core.registry import find, names, settings_of, source_name
-from models.core.settings import fields_of
+from models.core.registry import find, source_name
 from models.core.types import VocabularySizes
 
 TAB = "\t"
 IMAGE = "image"
 FORM = "two columns or more, texts first, as in source,draft or source,picture:image"
-SHARED = ("family", "embedding", "vectors", "hidden", "decoder_layers", "dropout", "tied")  # by all
-PARTS = ("score", "window", "normalise", "read")  # of the attention
-EVERY = ("heads", "kv_heads", "null_slot")  # with any parts
 
 
 class Source:
@@ -107,10 +101,7 @@ class LabelledTextSource(Source):
     task = "classify"
     ability = "classifies texts"
     runner = "models.engines.classifier:Classifier"
-    unused_settings = (
-        *("search", "tokenizer.joint", "tokenizer.target_kind"),
-        *("model.decoder_layers", "model.tied"),
-    )
+    unused_settings = ("search", "tokenizer.joint", "tokenizer.target_kind")
 
     def vocabulary(self, sizes: VocabularySizes) -> VocabularySizes:
         """Return the number of tokens and of labels, which are never shared."""
@@ -138,45 +129,3 @@ def columns_of(inputs: Sequence[str]) -> RowColumns:
     if not correct or any(kinds[:-1]) or kinds[-1] not in ("", IMAGE):
         raise ConfigurationError(f"model.inputs = {','.join(inputs)!r}", FORM)
     return RowColumns(names, bool(kinds[-1]))
-
-
-def settings_read_by(family: str) -> frozenset[str]:
-    """Return the fields of ModelConfig that a family states; empty if it states none."""
-    stated = {*settings_of("family", family)}
-    groups = {name: each.metadata["group"] for name, each in fields_of(ModelConfig).items()}
-    return frozenset(n for n, group in groups.items() if not stated.isdisjoint((n, *group.split())))
-
-
-def unused_settings(config: ModelConfig) -> frozenset[str]:
-    """Return the settings and tables without effect, as "model.copy" or "search.max_caption".
-
-    Nothing of a model whose family states no settings is left out.
-    """
-    read = settings_read_by(config.family)
-    if not read:
-        return frozenset()
-    unused = {f"model.{name}" for name in fields_of(ModelConfig) if name not in (*SHARED, *read)}
-    pools = "pooling" in read
-    for table in {"attention", "self_attention"} & read:
-        own = getattr(config, table)
-        at_once = table == "self_attention" or ("heads" in read and not pools)
-        named = replace(own, score=own.score or (TRANSFORMER_SCORE if at_once else RECURRENT_SCORE))
-        parts = [(part, getattr(named, part)) for part in PARTS if hasattr(named, part)]
-        parts += [("pooling", config.pooling)] if pools else []
-        used = {*PARTS, *EVERY, *(name for part in parts for name in settings_of(*part))}
-        unused |= {f"model.{table}.{name}" for name in fields_of(type(own)) if name not in used}
-    return frozenset(unused | set(source_of(config.family).unused_settings))
-
-
-def without_effect(setting: str, config: ModelConfig) -> str:
-    """Return why a setting such as model.position has no effect on a model; "" if it has one."""
-    parts = setting.split(".")
-    tables = {".".join(parts[: end + 1]) for end in range(len(parts))}
-    if not tables & unused_settings(config):
-        return ""
-    if parts[0] != "model":
-        return f"{setting} has no effect on family {config.family}"
-    read_by = [family for family in names("family") if parts[1] in settings_read_by(family)]
-    if config.family in read_by:  # one of its parts has that option
-        return f"{setting} has no effect without the part that reads it (`attn models show NAME`)"
-    return f"{setting} has no effect on family {config.family}; it is read by {', '.join(read_by)}"

@@ -23,7 +23,7 @@ import numpy
 from numpy.typing import NDArray
 from safetensors import SafetensorError, deserialize
 
-from models.core.config import HOP, ModelConfig
+from models.core.config import HOP, TransformerDecoderConfig
 from models.core.errors import DamagedError, intact
 from models.core.types import VocabularySizes
 from models.text.tokenizer import END, START, UNKNOWN
@@ -129,7 +129,7 @@ def _text(text: str) -> bytes:
 
 def converted(
     weights: Weights,
-    config: ModelConfig,
+    config: TransformerDecoderConfig,
     sizes: VocabularySizes,
     *,
     positions: int,
@@ -169,7 +169,7 @@ def converted(
 
 def converted_whisper(
     weights: Weights,
-    config: ModelConfig,
+    config: Any,
     order: Sequence[int],
     settings: Mapping[str, Any],
     precision: str = "fp32",
@@ -203,7 +203,9 @@ def converted_whisper(
     }
 
 
-def _positions(left: Weights, part: str, count: int, config: ModelConfig) -> NDArray[numpy.float32]:
+def _positions(
+    left: Weights, part: str, count: int, config: TransformerDecoderConfig
+) -> NDArray[numpy.float32]:
     """Return the position of each of `count` tokens: learned ones, or sines and cosines."""
     if config.position != "learned":
         return position_table(count, config)
@@ -212,7 +214,7 @@ def _positions(left: Weights, part: str, count: int, config: ModelConfig) -> NDA
     return table[numpy.arange(count).clip(max=len(table) - 1)]
 
 
-def _settings(config: ModelConfig) -> Variables:
+def _settings(config: TransformerDecoderConfig) -> Variables:
     """Return the variables that are numbers and switches."""
     found: Variables = {
         "encoder/embeddings_merge": numpy.asarray(0, "int8"),
@@ -228,7 +230,7 @@ def _settings(config: ModelConfig) -> Variables:
     return found
 
 
-def position_table(count: int, config: ModelConfig) -> NDArray[numpy.float32]:
+def position_table(count: int, config: TransformerDecoderConfig) -> NDArray[numpy.float32]:
     """Return the table of sinusoidal positions (count, size); see `attention.layers`."""
     size, half = config.embedding, config.embedding // 2
     steps = half if config.position == "sinusoidal_2017" else half - 1
@@ -241,7 +243,7 @@ def position_table(count: int, config: ModelConfig) -> NDArray[numpy.float32]:
     return table
 
 
-def _shapes(config: ModelConfig) -> dict[str, tuple[int, int]]:
+def _shapes(config: TransformerDecoderConfig) -> dict[str, tuple[int, int]]:
     """Return the shapes of the matrices of a layer, by their names in CTranslate2."""
     size, hidden = config.embedding, config.hidden
     square = (size, size)
@@ -283,7 +285,7 @@ def _norm(left: Weights, theirs: str, ours: str, size: int) -> Variables:
 
 
 def _vocabulary(
-    left: Weights, aliases: dict[str, str], config: ModelConfig, sizes: VocabularySizes
+    left: Weights, aliases: dict[str, str], config: TransformerDecoderConfig, sizes: VocabularySizes
 ) -> Variables:
     """Return embeddings and output projection; add an alias for each tied matrix."""
     source, target, output = (

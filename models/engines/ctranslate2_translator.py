@@ -21,13 +21,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from models.core.config import NO_COPY, ModelConfig
+from models.core.config import NO_COPY
 from models.core.limits import interruptible, processors
-from models.core.settings import Values, from_dict
+from models.core.settings import Values
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.text_translator import EncodedText, TextTranslator, limit_of
+from models.networks.config import TransformerConfig
 from models.search.alternatives import WORD_TOKENS, Continuation, words_of
 from models.search.hypotheses import (
     Finished,
@@ -38,7 +39,7 @@ from models.search.hypotheses import (
 )
 from models.storage.lexicon import read_lexicon
 from models.storage.settings import NAME as CONFIG
-from models.storage.settings import WEIGHTS, family_of, read_stored
+from models.storage.settings import WEIGHTS, family_of, read_model, read_stored
 from models.text.languages import control_tokens
 from models.text.tokenizer import END, NEVER_OUTPUT, PAD
 
@@ -325,7 +326,7 @@ def read_in_torch(folder: Path, threads: int) -> Translator:
     return Translator.read(folder)
 
 
-def table_size(config: ModelConfig, search: SearchConfig) -> int:
+def table_size(config: TransformerConfig, search: SearchConfig) -> int:
     """Return the size of the table of positions: the longest output of the longest source."""
     longest = length_limit(config.max_source, search)
     return max(config.max_source, min(MAX_POSITIONS, longest))
@@ -372,7 +373,7 @@ def unsuitable(settings: Values) -> str:
     """Return why the model of a bundle cannot be converted for CTranslate2; "" if it can."""
     if family_of(settings) != "transformer":
         return f"a model of family {family_of(settings)}"
-    config = from_dict(ModelConfig, settings["model"], where="model")
+    config = read_model(settings)
     if config.position not in ("sinusoidal", "sinusoidal_2017", "learned"):
         return f"positions of kind {config.position}"
     if config.copy != NO_COPY:

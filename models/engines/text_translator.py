@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import chain, count, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from models.core.config import MAX_BATCH_TOKENS, FormOfAddress, ModelConfig
+from models.core.config import MAX_BATCH_TOKENS, FormOfAddress
 from models.core.errors import ConfigurationError, InputError
 from models.core.limits import GIVE_TURN, TERM_TOKENS
 from models.core.types import EMPTY, Hypothesis, Translation
@@ -101,13 +101,13 @@ class TextTranslator(TrainedModel):
     glossary: Glossary | None = None  # terms that the outputs must contain; see `with_glossary`
     calibration = ConfidenceConfig()  # of the confidence of outputs; see models.engines._confidence
     prepare = PrepareConfig()  # of a text, before it is translated; `stream` takes prepared texts
-    config: ModelConfig
+    config: Any  # the Config of its family
     tokenizer_config: TokenizerConfig
     alignment: AlignConfig
 
     def __init__(
         self,
-        config: ModelConfig,
+        config: Any,
         tokenizer: Tokenizer,
         tokenizer_config: TokenizerConfig,
         search: SearchConfig,

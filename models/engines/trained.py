@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, InputError
 from models.core.sources import check_source
 from models.core.types import Hypothesis
@@ -127,7 +126,7 @@ class TorchModel(TrainedModel):
 
     source: ClassVar[str]  # kind of input that it reads
     model: EncoderDecoder
-    config: ModelConfig
+    config: Any  # the Config of its family
     device: torch.device
 
     def __init__(self, bundle: Bundle, device: str = "cpu") -> None:

@@ -16,6 +16,7 @@ from PIL import Image
 from torch import Tensor
 
 from models.core.errors import ConfigurationError
+from models.core.sources import source_of
 from models.core.types import Batch, Memory
 from models.engines.captioner import Captioner
 from models.engines.erasure import blurred, token_log_probs
@@ -95,9 +96,9 @@ class TextSubject(Subject):
         self.owner, self.words = owner.to(device), words.to(device)
         self.units = int(owner.max()) + 1
         encoder: Any = model.encoder
-        if model.config.inputs:
+        if source_of(model.config.family).has_columns:
             raise ConfigurationError(
-                f"an explanation by a model of several inputs ({', '.join(model.config.inputs)})",
+                f"an explanation by a model of several inputs ({model.config.family})",
                 "a model of one text or image",
                 "`attn translate --align` shows the attention of this model",
             )

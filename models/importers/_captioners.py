@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.core.config import MAX_SIZE, MAX_SLOTS, ImageConfig, ModelConfig
+from models.core.config import MAX_SIZE, MAX_SLOTS
 from models.core.errors import intact
 from models.core.files import open_regular
 from models.core.settings import Values, parse_json
@@ -30,6 +30,7 @@ from models.importers._schema import (
     validated,
 )
 from models.importers.base import Imported, Importer, facts, rows_of, silenced
+from models.networks.config import CaptionerTransformerConfig, VisionTransformerConfig
 from models.text.tokenizer import JSON, Tokenizer
 from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
 
@@ -77,14 +78,13 @@ class VitCaptioner(Importer):
         """The content of preprocessor_config.json."""
         return read_json(self.folder / "preprocessor_config.json", PIXELS)
 
-    def image(self, vision: Values, class_tokens: int) -> ImageConfig:
+    def image(self, vision: Values, class_tokens: int) -> VisionTransformerConfig:
         """Return the settings of the image encoder."""
         width, hidden = vision["hidden_size"], vision["intermediate_size"]
         if hidden != 4 * width:
             raise ValueError(f"a feed-forward layer of {hidden} over {width}")
-        return ImageConfig(
+        return VisionTransformerConfig(
             **renamed(vision, VISION),
-            encoder="vit",
             grid=str(vision["patch_size"]),
             fit="squash",
             resample=self.pixels["resample"],
@@ -92,7 +92,9 @@ class VitCaptioner(Importer):
             project=False,
         )
 
-    def with_tokenizer(self, config: ModelConfig, special: Special, count: int) -> Imported:
+    def with_tokenizer(
+        self, config: CaptionerTransformerConfig, special: Special, count: int
+    ) -> Imported:
         """Return settings and vocabulary. count: rows of the embedding."""
         content = read_tokenizer(self.folder)
         vocabulary, tokenizer = json_vocabulary(content, special, self.rows(self.words, count))
@@ -202,9 +204,8 @@ class Blip(VitCaptioner):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         text = self.settings["text_config"]
-        config = ModelConfig(
+        config = CaptionerTransformerConfig(
             **renamed(text, self.schema["text_config"]),
-            family="captioner-transformer",
             encoder_layers=0,
             position="learned",
             norm="post",
@@ -279,9 +280,8 @@ class VitGpt2(VitCaptioner):
         distilled = vision["model_type"] == "deit"
         names = ["cls_token", "distillation_token"][: 1 + distilled]
         self.tokens = " ".join(f"encoder.embeddings.{name}" for name in names)
-        config = ModelConfig(
+        config = CaptionerTransformerConfig(
             **renamed(text, self.schema["decoder"]),
-            family="captioner-transformer",
             hidden=text["n_inner"] or 4 * text["n_embd"],
             encoder_layers=0,
             position="learned",

@@ -16,7 +16,6 @@ import numpy
 import torch
 from torch import Tensor
 
-from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, DamagedError, intact
 from models.core.files import read_regular
 from models.core.settings import Values
@@ -25,6 +24,7 @@ from models.engines.ctranslate2_convert import ACTIVATIONS, ENCODER, LINEAR, NOR
 from models.importers._schema import Rule, read_json, read_list, rules
 from models.importers._weights import CTranslate2Weights
 from models.importers.base import Imported, Importer, extended_sides, facts, rows_of, silenced
+from models.networks.config import TransformerConfig
 from models.storage.archive import About
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import (
@@ -105,7 +105,7 @@ class CTranslate2Folder(Importer):
         config = self._config(joint=sides[0] is sides[1])
         return self._with_tokenizer(config, sides, ends=self.settings["add_source_eos"])
 
-    def _config(self, *, joint: bool) -> ModelConfig:
+    def _config(self, *, joint: bool) -> TransformerConfig:
         size = self.weights.array(self._embedding("encoder")).shape[1]
         positions, longest = self._positions(size)
         layers = {
@@ -126,7 +126,7 @@ class CTranslate2Folder(Importer):
             raise ConfigurationError(
                 f"activation {activation} of CTranslate2", ", ".join(ACTIVATIONS)
             )
-        return ModelConfig(
+        return TransformerConfig(
             embedding=size,
             hidden=self.weights.array("encoder/layer_0/ffn/linear_0/weight").shape[0],
             encoder_layers=layers["encoder"],
@@ -168,7 +168,7 @@ class CTranslate2Folder(Importer):
             ("sinusoidal", 2),
             ("sinusoidal_2017", 0),
         ):
-            config = ModelConfig(embedding=size, position=position, position_offset=offset)
+            config = TransformerConfig(embedding=size, position=position, position_offset=offset)
             expected = position_table(len(table), config)
             if (
                 table.shape == expected.shape == other.shape
@@ -226,7 +226,7 @@ class CTranslate2Folder(Importer):
         )
 
     def _with_tokenizer(
-        self, config: ModelConfig, sides: tuple[PublishedSide, PublishedSide], *, ends: bool
+        self, config: TransformerConfig, sides: tuple[PublishedSide, PublishedSide], *, ends: bool
     ) -> Imported:
         joint, models = sides[0] is sides[1], self._models()
         found = [arranged(*side) for side in sides]

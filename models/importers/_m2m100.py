@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from models.core.config import MAX_SLOTS, ModelConfig
+from models.core.config import MAX_SLOTS
 from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
 from models.core.settings import Values
@@ -19,6 +19,7 @@ from models.core.use_config import TokenizerConfig
 from models.importers._marian import SIZES, Bart, read_vocabulary
 from models.importers._schema import Rule, read_json, rules
 from models.importers.base import Imported, facts, search_settings
+from models.networks.config import TransformerConfig
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
 
@@ -49,7 +50,7 @@ class M2m100(Bart):
         """Settings and vocabulary."""
         given = self.settings
         named = read_json(self.folder / "tokenizer_config.json", TOKENIZER, optional=True)
-        config = ModelConfig(
+        config = TransformerConfig(
             **self.sizes(), position="sinusoidal", position_offset=given["pad_token_id"] + 1
         )
         special = Special(
@@ -59,7 +60,7 @@ class M2m100(Bart):
         return self._with_tokenizer(config, special, count, named)
 
     def _with_tokenizer(
-        self, config: ModelConfig, special: Special, count: int, named: Values
+        self, config: TransformerConfig, special: Special, count: int, named: Values
     ) -> Imported:
         """Return settings and vocabulary. named: the content of tokenizer_config.json."""
         with intact(self.folder, SENTENCEPIECE):

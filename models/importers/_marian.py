@@ -15,7 +15,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from models.core.config import MAX_SLOTS, ModelConfig
+from models.core.config import MAX_SLOTS
 from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
 from models.core.settings import Values
@@ -31,6 +31,7 @@ from models.importers.base import (
     search_settings,
     silenced,
 )
+from models.networks.config import TransformerConfig
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import SILENT, Special, arranged, rearranged, with_languages
 
@@ -158,7 +159,7 @@ class Marian(Bart):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        config = ModelConfig(**self.sizes(), position="sinusoidal_2017", norm="post")
+        config = TransformerConfig(**self.sizes(), position="sinusoidal_2017", norm="post")
         pad, end, start = (given[f"{name}_token_id"] for name in ("pad", "eos", "decoder_start"))
         start = pad if start is None else start
         source = target = read_vocabulary(self.folder / "vocab.json")
@@ -168,7 +169,10 @@ class Marian(Bart):
 
 
 def text_model(
-    importer: Importer, config: ModelConfig, tokens: tuple[list[str], list[str]], special: Special
+    importer: Importer,
+    config: TransformerConfig,
+    tokens: tuple[list[str], list[str]],
+    special: Special,
 ) -> Imported:
     """Return a model with a SentencePiece model per side, given the tokens of both vocabularies."""
     folder, separate = importer.folder, tokens[0] is not tokens[1]
@@ -264,7 +268,9 @@ class MarianFiles(Importer):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         known = renamed(self.settings, self.schema)
-        config = ModelConfig(**known, position="sinusoidal_2017", norm="post", max_source=LONGEST)
+        config = TransformerConfig(
+            **known, position="sinusoidal_2017", norm="post", max_source=LONGEST
+        )
         found = re.search(r"^vocabs: *\n((?: *- .*\n?)+)", self.decoder, re.M)
         if not found:
             raise DamagedError("a decoder.yml without vocabularies", "a list 'vocabs'")

@@ -35,7 +35,7 @@ from models.importers._weights import FileWeights, PublishedWeights, write_tenso
 from models.networks.bundle import build, sizes_of
 from models.storage.archive import About, members_of, opened
 from models.storage.digests import write_digests
-from models.storage.settings import CARD, FORMAT, NAME, WEIGHTS, stored_model, to_text
+from models.storage.settings import CARD, FORMAT, NAME, WEIGHTS, to_text
 from models.storage.weights import SPARE, stored_tensors
 from models.text.tokenizer import Tokenizer
 from models.text.vocabulary import SILENT, Vocabulary, known_pieces
@@ -252,7 +252,7 @@ def write_bundle(
         )
     settings = {
         "format": FORMAT,
-        "model": stored_model(found.model),
+        "model": to_dict(found.model),
         "tokenizer": to_dict(found.tokenizer_config),
         "search": to_dict(found.search),
         "vocabulary": sizes._asdict(),

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from models.attention.layers import positions
-from models.core.config import AudioConfig, ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.settings import Values
 from models.core.use_config import SearchConfig, TokenizerConfig
@@ -23,6 +22,7 @@ from models.importers._captioners import json_vocabulary, read_tokenizer
 from models.importers._marian import BART, SIZES, Bart
 from models.importers._schema import Rule, read_json, rules
 from models.importers.base import SEARCH, Imported, facts
+from models.speech.config import AudioConfig, SpeechTransformerConfig
 from models.text.languages import target_token
 from models.text.vocabulary import Special
 
@@ -55,9 +55,8 @@ class Whisper(Bart):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
-        config = ModelConfig(
+        config = SpeechTransformerConfig(
             **self.sizes(),
-            family="speech-transformer",
             position="learned",
             embedding_scale=False,
             activation="gelu",

@@ -7,13 +7,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from models.attention.base import Attention, is_monotonic
+from models.attention.base import Attention, is_monotonic, uses_coverage
 from models.attention.layers import Embedding
-from models.core.config import RECURRENT_SCORE, ModelConfig
+from models.core.config import RECURRENT_SCORE
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find
 from models.core.types import Memory
+from models.networks.config import AdaptiveConfig, CaptionerConfig, TopDownConfig
 from models.networks.recurrent_decoder import (
     RecurrentDecoder,
     RecurrentMemory,
@@ -34,7 +35,7 @@ class ShowAttendTellDecoder(RecurrentDecoder):
     Xu et al. 2015, sections 3.1.2, 4.2.1; f_init are tanh(W a), as in the paper's own program.
     """
 
-    def __init__(self, embedding: Embedding, config: ModelConfig, *, value_size: int) -> None:
+    def __init__(self, embedding: Embedding, config: CaptionerConfig, *, value_size: int) -> None:
         if config.readout not in (0, config.embedding):
             raise ConfigurationError(
                 f"model.readout = {config.readout} with embeddings of {config.embedding}",
@@ -80,7 +81,7 @@ class TopDownDecoder(RecurrentDecoder):
     Anderson, He, Buehler, Teney, Johnson, Gould and Zhang 2018, section 3.2, eq. 1 to 7
     """
 
-    def __init__(self, embedding: Embedding, config: ModelConfig, *, value_size: int) -> None:
+    def __init__(self, embedding: Embedding, config: TopDownConfig, *, value_size: int) -> None:
         if config.decoder_layers != LAYERS:
             raise ConfigurationError(
                 f"model.decoder_layers = {config.decoder_layers} for top-down attention",
@@ -132,7 +133,7 @@ class AdaptiveDecoder(RecurrentDecoder):
     Lu, Xiong, Parikh and Socher 2017, eq. 6 to 13
     """
 
-    def __init__(self, embedding: Embedding, config: ModelConfig, *, value_size: int) -> None:
+    def __init__(self, embedding: Embedding, config: AdaptiveConfig, *, value_size: int) -> None:
         check_sentinel(config)
         size, attention = config.hidden, replace(config.attention, null_slot=True)
         with_null = replace(config, attention=attention)
@@ -186,7 +187,7 @@ class AdaptiveDecoder(RecurrentDecoder):
         return self.dropout(both)
 
 
-def check_sentinel(config: ModelConfig) -> None:
+def check_sentinel(config: AdaptiveConfig) -> None:
     """Raise ConfigurationError for a cell or an attention that has no place for the sentinel.
 
     It is a gate on the memory of an LSTM, and shares one softmax with the cells.
@@ -198,7 +199,7 @@ def check_sentinel(config: ModelConfig) -> None:
         "model.cell=lstm": config.cell == "lstm",
         "model.attention.heads=1": attention.heads == 1,
         "model.attention.normalise=softmax": not is_monotonic(attention),
-        "model.attention.coverage=false": not attention.coverage,
+        "model.attention.coverage=false": not uses_coverage(attention),
         "model.attention.score=additive, or another of query and key alone": by_key,
     }
     for setting, is_set in needed.items():

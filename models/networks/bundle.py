@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 from safetensors.torch import save as to_bytes
 
 from models.core.annexes import find_part
-from models.core.config import NO_COPY, ModelConfig
+from models.core.config import NO_COPY, CopyConfig, ModelConfig
 from models.core.errors import ConfigurationError
-from models.core.registry import find, source_name
+from models.core.registry import find
 from models.core.settings import to_dict
-from models.core.sources import settings_read_by, vocabulary_sizes
+from models.core.sources import vocabulary_sizes
 from models.core.types import VocabularySizes
 from models.core.use_config import (
     AlignConfig,
@@ -47,7 +47,6 @@ from models.storage.settings import (
     Shared,
     WeightPrecision,
     read_stored,
-    stored_model,
     to_text,
 )
 from models.storage.settings import NAME as CONFIG
@@ -79,35 +78,13 @@ class Bundle(NamedTuple):
 
 def build(config: ModelConfig, sizes: VocabularySizes) -> EncoderDecoder:
     """Return a new model of the configured family."""
-    family = find("family", config.family)
-    if family.source != source_name(config.family):  # it was inherited
-        raise TypeError(f"{family.__name__} must name its source, as in source = {family.source!r}")
-    check_inputs(config)
     check_copying(config, sizes)
-    return family(config, sizes)
-
-
-def check_inputs(config: ModelConfig) -> None:
-    """Raise ConfigurationError for several inputs of a family that reads one."""
-    if config.inputs and "inputs" not in settings_read_by(config.family):
-        raise ConfigurationError(
-            f"model.inputs={','.join(config.inputs)} for family {config.family}, which reads one",
-            "a family that attends to several inputs: multi-source or multi-source-transformer",
-            "--preset multi-source-small",
-        )
+    return find("family", config.family)(config, sizes)
 
 
 def check_copying(config: ModelConfig, sizes: VocabularySizes) -> None:
     """Raise ConfigurationError for a model that cannot copy the tokens of its source."""
-    if config.copy == NO_COPY:
-        return
-    if "copy" not in settings_read_by(config.family):
-        raise ConfigurationError(
-            f"model.copy={config.copy} for family {config.family}",
-            "a family that reads texts by attention: rnnsearch, luong or transformer",
-            "a captioner copies labels of its image with model.image.labels",
-        )
-    if not sizes.joint:
+    if isinstance(config, CopyConfig) and config.copy != NO_COPY and not sizes.joint:
         raise ConfigurationError(
             f"model.copy={config.copy} with two vocabularies, whose tokens differ",
             "one vocabulary for source and target",
@@ -164,7 +141,7 @@ def settings_of(bundle: Bundle) -> dict[str, object]:
     prepare = to_dict(bundle.prepare) if bundle.prepare != PrepareConfig() else {}
     return {
         "format": FORMAT,
-        "model": stored_model(bundle.model.config),
+        "model": to_dict(bundle.model.config),
         "tokenizer": to_dict(replace(bundle.tokenizer_config, model=())),  # it names no file
         "search": to_dict(bundle.search),
         "vocabulary": sizes_of(bundle.tokenizer, bundle.model.config.family)._asdict(),

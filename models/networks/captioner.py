@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from models.attention.layers import Embedding
-from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.types import VocabularySizes
 from models.networks._captioning import AdaptiveDecoder, ShowAttendTellDecoder, TopDownDecoder
+from models.networks.config import CaptionerTransformerConfig
 from models.networks.family import RecurrentCaptioner, TransformerModel, embedding_scale
 from models.networks.image_encoder import ImageEncoder
 from models.networks.transformer_encoder import ImageTransformerEncoder
@@ -20,8 +20,6 @@ class ShowAttendTell(RecurrentCaptioner):
     Source: Xu et al. 2015.
     """
 
-    source = "image"
-    settings = ("cell", "readout", "attention", "image")
     decoder_class = ShowAttendTellDecoder
     feature_size = "embedding"
 
@@ -34,8 +32,6 @@ class CaptionerAdaptive(RecurrentCaptioner):
     The gate of a word, which maps show, is 1 - beta. The first state is a map of the mean cell.
     """
 
-    source = "image"
-    settings = ("cell", "attention", "image")
     decoder_class = AdaptiveDecoder
 
 
@@ -48,8 +44,6 @@ class CaptionerTopDown(RecurrentCaptioner):
     maps of the mean cell instead of 0.
     """
 
-    source = "image"
-    settings = ("cell", "attention", "image")
     decoder_class = TopDownDecoder
 
 
@@ -61,10 +55,7 @@ class CaptionerTransformer(TransformerModel):
     Source: Vaswani et al. 2017; image features as in Cornia et al. 2020, without memory vectors.
     """
 
-    source = "image"
-    settings = ("blocks", "output_transform", "attention", "image")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: CaptionerTransformerConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))
         projects = config.image.project
         if not projects and config.encoder_layers:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.pooling import Pooling
-from models.core.config import ModelConfig
+from models.core.config import PoolingConfig
 from models.core.registry import find
 from models.core.types import AttentionOutput, Memory, select
 
@@ -170,7 +170,7 @@ class PoolingDecoder(Decoder[AttentionOutput, Tensor]):
 
     looks = False
 
-    def __init__(self, value_size: int, config: ModelConfig) -> None:
+    def __init__(self, value_size: int, config: PoolingConfig) -> None:
         super().__init__()
         self.pooling: Pooling = find("pooling", config.pooling)(value_size, config)
         self.dropout = nn.Dropout(config.dropout)

@@ -74,7 +74,6 @@ class Cnn(nn.Module):
     mean: tuple[float, ...] = (0.5, 0.5, 0.5)  # of each channel
     deviation: tuple[float, ...] = (0.5, 0.5, 0.5)
     class_slots = 0  # slots before those of the cells
-    usual = ImageConfig()  # its size and weights suit a network that is chosen by name
 
     def forward(self, images: Tensor) -> Tensor:
         """Compute the grid (B, V, rows, columns) of normalised images (B, 3, h, w)."""

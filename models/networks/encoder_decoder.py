@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from models.attention.base import Attention, is_monotonic
 from models.attention.layers import ACTIVATIONS, Embedding, normalisation
 from models.attention.reads import Hard, described, input_key
-from models.core.config import NO_COPY, ModelConfig
+from models.core.config import NO_COPY, BlocksConfig, CopyConfig, ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear, linear, normal_weights
-from models.core.registry import DEFAULT_SOURCE, find
+from models.core.registry import find
 from models.core.types import Batch, DecodingStep, Memory, select
 from models.networks.decoder import Decoder, DecoderOutput, Wanted
 from models.networks.readers import CopyReader, TokenReader, WithReader
@@ -36,7 +36,7 @@ class Output(nn.Module):
         vocabulary: int,
         size: int,
         tied_to: Embedding | None,
-        transform: ModelConfig | None = None,
+        transform: BlocksConfig | None = None,
     ) -> None:
         super().__init__()
         own = normal_weights(vocabulary, size, deviation=size**-0.5)
@@ -58,22 +58,20 @@ class Output(nn.Module):
 class EncoderDecoder(nn.Module):
     """A model of any family: `encode`, `start`, `step` for search; `teacher_force` for training."""
 
-    source: ClassVar[str] = DEFAULT_SOURCE  # kind of input; a family that reads another states it
-    settings: ClassVar[tuple[str, ...]] = ()  # fields of ModelConfig read besides SHARED, for lists
-
     def __init__(
         self, config: ModelConfig, encoder: nn.Module, decoder: Decoder[Any, Any], output: Output
     ) -> None:
         super().__init__()
-        self.config = config
+        self.config: Any = config  # the Config of the family
         self.encoder = encoder
         self.decoder = decoder
         self.output = output
+        self.copies = isinstance(config, CopyConfig) and config.copy != NO_COPY
         self.reader: CopyReader | None = None  # reads tokens that can be copied, after each step
         size = output.weight.shape[1]
         if getattr(encoder, "labels", None) is not None:
             self.reader = TokenReader(size)
-        elif config.copy != NO_COPY:
+        elif self.copies and isinstance(config, CopyConfig):
             values = getattr(encoder, "value_size", config.embedding)
             self.reader = find("copy", config.copy)(size, values)
 
@@ -84,7 +82,7 @@ class EncoderDecoder(nn.Module):
         """
         given = () if images is None else (images,)
         memory: Memory = self.encoder(source, mask, *given)
-        if self.config.copy != NO_COPY:
+        if self.copies:
             memory = memory._replace(ids=source)
         if self.read_mode != "hard sample" or self.training:
             return memory
@@ -202,7 +200,7 @@ class EncoderDecoder(nn.Module):
         decode: argmax, sample or expected. seed: of the samples.
         """
         config = self.config
-        if config.attention.read != "hard" or not self.decoder.attends:
+        if not self.read_mode.startswith("hard"):
             raise ConfigurationError(
                 f"read mode '{decode}' for a model whose attention is not hard",
                 "a model trained with model.attention.read=hard",

@@ -2,66 +2,85 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from torch import nn
 
 from models.attention.layers import Embedding
-from models.core.config import RECURRENT_SCORE, ModelConfig
+from models.attention.transformer import CrossAttention
+from models.core.config import (
+    RECURRENT_SCORE,
+    AttendingConfig,
+    BlocksConfig,
+    DecoderConfig,
+    EncoderConfig,
+    ReadoutConfig,
+    RecurrentEncoderConfig,
+    TransformerDecoderConfig,
+)
 from models.core.errors import ConfigurationError
 from models.core.registry import find
 from models.core.types import VocabularySizes
+from models.networks.config import (
+    AdaptiveConfig,
+    CaptionerConfig,
+    LuongConfig,
+    RnnSearchConfig,
+    Seq2SeqConfig,
+    TopDownConfig,
+)
 from models.networks.decoder import Decoder
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.image_encoder import ImageEncoder, pretrained_parameters
 from models.networks.recurrent_encoder import RnnEncoder
-from models.networks.transformer_decoder import TransformerDecoder
+from models.networks.transformer_decoder import CrossAttentionKind, TransformerDecoder
 
 
 def embeddings(
-    config: ModelConfig, sizes: VocabularySizes, *, scale: float = 1.0
+    config: DecoderConfig, sizes: VocabularySizes, *, scale: float = 1.0
 ) -> tuple[Embedding, Embedding]:
     """Build source and target embeddings; one embedding if vocabulary and weights are shared."""
-    check_encoder_layers(config)
+    if isinstance(config, EncoderConfig):
+        check_encoder_layers(config)
     target = Embedding(sizes.target, config.embedding, scale=scale)
     if sizes.joint and config.tied:
         return target, target
     return Embedding(sizes.source, config.embedding, scale=scale), target
 
 
-def embedding_scale(config: ModelConfig) -> float:
+def embedding_scale(config: BlocksConfig) -> float:
     """Return the factor of a Transformer's embeddings."""
     return float(config.embedding**0.5) if config.embedding_scale else 1.0
 
 
 def source_embedding(
-    config: ModelConfig, sizes: VocabularySizes, *, scale: float = 1.0
+    config: EncoderConfig, sizes: VocabularySizes, *, scale: float = 1.0
 ) -> Embedding:
     """Build the embedding of a model whose target side has none."""
     check_encoder_layers(config)
     return Embedding(sizes.source, config.embedding, scale=scale)
 
 
-def check_encoder_layers(config: ModelConfig) -> None:
+def check_encoder_layers(config: EncoderConfig) -> None:
     """Raise ConfigurationError for a text model without encoder layers."""
     if config.encoder_layers < 1:
         raise ConfigurationError("model.encoder_layers = 0", "at least 1 for a text model")
 
 
 def recurrent_encoder(
-    embedding: Embedding, config: ModelConfig, *, attends: bool = True
+    embedding: Embedding, config: RecurrentEncoderConfig, *, attends: bool = True
 ) -> RnnEncoder:
     """Build the recurrent encoder of a model.
 
     attends: True if the decoder has attention, whose score may require slots of the query's size.
     """
-    halved = attends and config.bidirectional and needs_equal_sizes(config)
+    compares = attends and isinstance(config, AttendingConfig) and needs_equal_sizes(config)
+    halved = compares and config.bidirectional
     hidden = config.hidden // 2 if halved else config.hidden
     return RnnEncoder(embedding, config, hidden)
 
 
-def needs_equal_sizes(config: ModelConfig) -> bool:
+def needs_equal_sizes(config: AttendingConfig) -> bool:
     """Return True if the attention compares query and keys directly, as dot products do.
 
     The two directions of a bidirectional encoder then have half the decoder's size each, as in
@@ -89,7 +108,7 @@ class RecurrentModel(EncoderDecoder):
 
     def __init__(
         self,
-        config: ModelConfig,
+        config: ReadoutConfig,
         sizes: VocabularySizes,
         encoder: nn.Module,
         decoder: Decoder[Any, Any],
@@ -106,7 +125,9 @@ class RecurrentTranslator(RecurrentModel):
     decoder_class: ClassVar[type[Any]]
     final: ClassVar[str] = "final_size"  # the encoder's size of what the first state is made of
 
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(
+        self, config: Seq2SeqConfig | RnnSearchConfig | LuongConfig, sizes: VocabularySizes
+    ) -> None:
         source, target = embeddings(config, sizes)
         encoder = recurrent_encoder(source, config, attends=self.decoder_class.attends)
         value_size, final_size = encoder.value_size, getattr(encoder, self.final)
@@ -115,18 +136,23 @@ class RecurrentTranslator(RecurrentModel):
 
 
 class TransformerModel(EncoderDecoder):
-    """A Transformer's decoder behind an encoder. value_size: features of its slots, if not D."""
+    """A Transformer's decoder behind an encoder.
+
+    value_size: features of its slots, if not D. cross, aligns: see TransformerDecoder.
+    """
 
     def __init__(
         self,
-        config: ModelConfig,
+        config: TransformerDecoderConfig,
         sizes: VocabularySizes,
         encoder: nn.Module,
         target: Embedding,
         value_size: int = 0,
+        *,
+        cross: CrossAttentionKind = CrossAttention,
+        aligns: bool = False,
     ) -> None:
-        aligns = config.alignment_layer and "alignment_layer" in self.settings
-        decoder = TransformerDecoder(target, replace(config, alignment_layer=aligns), value_size)
+        decoder = TransformerDecoder(target, config, value_size, cross=cross, aligns=aligns)
         tied_to, transform = target if config.tied else None, config.output_transform
         output = Output(sizes.target, config.embedding, tied_to, config if transform else None)
         super().__init__(config, encoder, decoder, output)
@@ -139,7 +165,9 @@ class RecurrentCaptioner(EncoderDecoder):
     decoder_class: ClassVar[type[Any]]
     feature_size: ClassVar[str] = "hidden"  # setting with the size of what the output layer reads
 
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(
+        self, config: CaptionerConfig | AdaptiveConfig | TopDownConfig, sizes: VocabularySizes
+    ) -> None:
         target = Embedding(sizes.target, config.embedding)
         encoder = ImageEncoder(config)
         decoder = self.decoder_class(target, config, value_size=encoder.value_size)

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn.functional import pixel_unshuffle
 
-from models.core.config import ImageConfig, ModelConfig
+from models.core.config import ImageConfig, ImageModelConfig
 from models.core.errors import ConfigurationError, NotFoundError, intact, unknown_name
 from models.core.registry import find, names
 from models.core.types import Memory
@@ -159,7 +159,7 @@ class ImageEncoder(nn.Module):
     deviation: Tensor
     frozen: bool
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ImageModelConfig) -> None:
         super().__init__()
         image = config.image
         self.body: Cnn = kind_of(image.encoder)(image)
@@ -289,8 +289,6 @@ class SmallCnn(Cnn):
     64 features.
     Source: ours; group normalisation by Wu and He 2018.
     """
-
-    usual = ImageConfig(size=64, weights="none")
 
     def __init__(self, config: ImageConfig) -> None:
         super().__init__()

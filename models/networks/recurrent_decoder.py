@@ -11,9 +11,13 @@ from models.attention.base import PreparedMemory, check_slots
 from models.attention.layers import Bridge, Embedding, Recurrence
 from models.attention.multihead import attention, read_values
 from models.attention.softmax import History
-from models.core.config import ModelConfig
+from models.core.config import (
+    AttendingConfig,
+    ReadoutConfig,
+    RecurrentDecoderConfig,
+    TextConfig,
+)
 from models.core.numerics import Linear
-from models.core.registry import find
 from models.core.types import AttentionOutput, Looks, Memory, at_steps
 from models.networks.decoder import NOTHING, Decoder, DecoderOutput, Wanted
 
@@ -65,7 +69,7 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     def __init__(
         self,
         embedding: Embedding,
-        config: ModelConfig,
+        config: RecurrentDecoderConfig,
         *,
         value_size: int,
         final_size: int,
@@ -75,10 +79,21 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         self.recurrence = Recurrence(config)
         self.bridge = Bridge(final_size, self.recurrence.state_shape)
         self.final_size = final_size
-        self.attention: Any = recurrent_attention(config, value_size) if self.attends else None
-        self.attention_shape = (1, config.attention.heads)
-        self.combines = bool(config.inputs)  # several memories
+        self.attention: Any = None
+        if isinstance(config, AttendingConfig):
+            self.attention = self.built_attention(config, value_size)
+            self.attention_shape = (1, config.attention.heads)
         self.dropout = nn.Dropout(config.dropout)
+
+    def built_attention(self, config: AttendingConfig, value_size: int) -> Any:
+        """Return the attention to values of a size, with one head or several.
+
+        Raises ConfigurationError if the score accepts fewer slots than the model's longest source.
+        """
+        built = attention(config.hidden, value_size, config.attention)
+        if isinstance(config, TextConfig):
+            check_slots(built.max_slots, config, "attention")
+        return built
 
     def prepare(self, memory: Memory) -> RecurrentMemory:
         """Compute the keys of a memory and the first state."""
@@ -90,9 +105,6 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
     def read_values(self, memory: Memory) -> Tensor:
         """Return the values of the heads, (B, H, S, V); see Decoder."""
         assert self.attention is not None
-        if self.combines:
-            values: Tensor = self.attention.values(memory)
-            return values
         return read_values(self.attention, memory)
 
     def start(self, prepared: RecurrentMemory) -> RecurrentState:
@@ -170,26 +182,13 @@ class RecurrentDecoder(Decoder[RecurrentMemory, RecurrentState]):
         return self.attention(queries, prepared.attention, state.history).rows()
 
 
-def recurrent_attention(config: ModelConfig, value_size: int) -> Any:
-    """Build the attention of a recurrent decoder over values of a size: one, heads, or several.
-
-    Raises ConfigurationError if the score accepts fewer slots than the model's longest source.
-    """
-    if config.inputs:
-        kind = find("combination", config.combination)
-        return kind(config.hidden, value_size, config.attention, len(config.inputs))
-    built = attention(config.hidden, value_size, config.attention)
-    check_slots(built.max_slots, config, "attention")
-    return built
-
-
 class RnnDecoder(RecurrentDecoder):
     """Attention before the recurrence, and a deep output."""
 
     def __init__(
         self,
         embedding: Embedding,
-        config: ModelConfig,
+        config: ReadoutConfig,
         *,
         value_size: int,
         final_size: int,
@@ -266,7 +265,7 @@ class LuongDecoder(RecurrentDecoder):
     """
 
     def __init__(
-        self, embedding: Embedding, config: ModelConfig, *, value_size: int, final_size: int
+        self, embedding: Embedding, config: ReadoutConfig, *, value_size: int, final_size: int
     ) -> None:
         super().__init__(embedding, config, value_size=value_size, final_size=final_size)
         gates = self.recurrence.gate_size

@@ -8,7 +8,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from models.attention.layers import Embedding
-from models.core.config import ModelConfig
+from models.core.config import RecurrentEncoderConfig
 from models.core.types import Memory
 
 
@@ -18,7 +18,7 @@ class RnnEncoder(nn.Module):
     h_i = [->h_i; <-h_i]                     Bahdanau, Cho and Bengio 2015, section 3.2
     """
 
-    def __init__(self, embedding: Embedding, config: ModelConfig, hidden: int) -> None:
+    def __init__(self, embedding: Embedding, config: RecurrentEncoderConfig, hidden: int) -> None:
         super().__init__()
         self.hidden = hidden  # units per direction
         self.embedding = embedding

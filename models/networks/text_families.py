@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError
 from models.core.registry import find
 from models.core.types import VocabularySizes
+from models.networks.config import (
+    ClassifierConfig,
+    TransformerClassifierConfig,
+    TransformerConfig,
+)
 from models.networks.decoder import PoolingDecoder
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.family import (
@@ -28,7 +32,6 @@ class Seq2Seq(RecurrentTranslator):
     Source: Cho et al. 2014; Sutskever, Vinyals, Le 2014.
     """
 
-    settings = ("recurrence", "readout")
     decoder_class = FixedContextDecoder
 
 
@@ -40,7 +43,6 @@ class RnnSearch(RecurrentTranslator):
     The output depends on s_t, as in eq. 4; appendix A.2.2 writes s_{t-1}.
     """
 
-    settings = ("recurrence", "readout", "copy", "attention")
     decoder_class = RnnDecoder
     final = "hidden"  # <-h_1 is the last part of the encoder's final states
 
@@ -52,7 +54,6 @@ class Luong(RecurrentTranslator):
     Source: Luong, Pham, Manning 2015.
     """
 
-    settings = ("recurrence", "readout", "copy", "attention")
     decoder_class = LuongDecoder
 
 
@@ -64,11 +65,10 @@ class Transformer(TransformerModel):
     Source: Vaswani et al. 2017.
     """
 
-    settings = ("blocks", "output_transform", "attention", "max_source", "copy", "alignment_layer")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: TransformerConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes, scale=embedding_scale(config))
-        super().__init__(config, sizes, TransformerEncoder(source, config), target)
+        encoder, aligns = TransformerEncoder(source, config), config.alignment_layer
+        super().__init__(config, sizes, encoder, target, aligns=aligns)
 
 
 class RecurrentClassifier(EncoderDecoder):
@@ -78,10 +78,7 @@ class RecurrentClassifier(EncoderDecoder):
     Source: Zhou, Shi, Tian, Qi, Li, Hao, Xu 2016.
     """
 
-    source = "labelled_text"
-    settings = ("recurrence", "pooling", "attention")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: ClassifierConfig, sizes: VocabularySizes) -> None:
         embedding = source_embedding(config, sizes)
         encoder = recurrent_encoder(embedding, config, attends=False)
         decoder = PoolingDecoder(encoder.value_size, config)
@@ -96,10 +93,7 @@ class TransformerClassifier(EncoderDecoder):
     Source: Vaswani et al. 2017.
     """
 
-    source = "labelled_text"
-    settings = ("blocks", "pooling", "attention", "max_source")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: TransformerClassifierConfig, sizes: VocabularySizes) -> None:
         if find("mixing", config.mixing).decodes_only:
             raise ConfigurationError(
                 f"model.mixing={config.mixing} for a classifier, which has no decoder of a prefix",

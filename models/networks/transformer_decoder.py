@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -13,11 +14,13 @@ from models.attention.mixing import Cache, mixing
 from models.attention.multihead import HeadsOutput
 from models.attention.positions import position
 from models.attention.softmax import masked_softmax
-from models.attention.transformer import cross_attention
-from models.core.config import ModelConfig
+from models.attention.transformer import CrossAttention
+from models.core.config import TransformerDecoderConfig
 from models.core.numerics import Linear
 from models.core.types import Looks, Memory
 from models.networks.decoder import NOTHING, Decoder, DecoderOutput, Wanted, default_layer
+
+CrossAttentionKind = Callable[[Any, int], nn.Module]  # built with settings and size of a slot
 
 
 class AlignmentLayer(nn.Module):
@@ -80,20 +83,32 @@ class TransformerState(NamedTuple):
 class TransformerDecoder(Decoder[TransformerMemory, TransformerState]):
     """Target prefix and memory to features."""
 
-    def __init__(self, embedding: Embedding, config: ModelConfig, value_size: int = 0) -> None:
-        """Build the decoder. value_size: features of a slot of the memory, if not D."""
+    def __init__(
+        self,
+        embedding: Embedding,
+        config: TransformerDecoderConfig,
+        value_size: int = 0,
+        *,
+        cross: CrossAttentionKind = CrossAttention,
+        aligns: bool = False,
+    ) -> None:
+        """Build the decoder.
+
+        value_size: features of a slot of the memory, if not D. cross: its attention to the memory.
+        aligns: True adds an alignment layer.
+        """
         super().__init__()
         self.embedding = embedding
         self.position = position(config, in_attention=False)
         self.embedding_norm = normalisation(config, present=config.embedding_norm)
         self.dropout = nn.Dropout(config.dropout)
-        layers = [DecoderLayer(config, value_size) for _ in range(config.decoder_layers)]
+        layers = [DecoderLayer(config, value_size, cross) for _ in range(config.decoder_layers)]
         self.layers = nn.ModuleList(layers)
         self.norm = normalisation(config, present=config.norm == "pre")
         self.aligner: AlignmentLayer | None = None
-        if config.alignment_layer:
+        if aligns:
             self.aligner = AlignmentLayer(config.embedding, config.heads)
-        self.attention_shape = (config.decoder_layers + config.alignment_layer, config.heads)
+        self.attention_shape = (config.decoder_layers + aligns, config.heads)
 
     @property
     def shown_layer(self) -> int:
@@ -174,13 +189,15 @@ def total(parts: list[Tensor | None], tokens: Tensor) -> Tensor | None:
 class DecoderLayer(NormedLayer):
     """One block each of self-attention, cross-attention and feed-forward."""
 
-    def __init__(self, config: ModelConfig, value_size: int = 0) -> None:
+    def __init__(
+        self, config: TransformerDecoderConfig, value_size: int, cross: CrossAttentionKind
+    ) -> None:
         super().__init__(config)
         size = config.embedding
         self.self_norm = normalisation(config)
         self.self_attention = mixing(config, decodes=True)
         self.cross_norm = normalisation(config)
-        self.cross_attention = cross_attention(config, value_size)
+        self.cross_attention = cross(config, value_size)
         self.forward_norm = normalisation(config)
         self.feed_forward = FeedForward(size, config.hidden, config.dropout, config.activation)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,10 +14,11 @@ from torch.nn.functional import conv2d, interpolate
 from models.attention.layers import Embedding, FeedForward, NormedLayer, normalisation
 from models.attention.mixing import mixing
 from models.attention.positions import position
-from models.core.config import ImageConfig, ModelConfig
+from models.core.config import BlocksConfig, ImageConfig
 from models.core.errors import ConfigurationError, InputError, intact
 from models.core.numerics import Linear, normal_weights
 from models.core.types import Memory
+from models.networks.config import VisionTransformerConfig
 from models.networks.edgetpu import Cnn, copy_weights
 from models.networks.image_encoder import ImageEncoder
 
@@ -26,7 +28,7 @@ SIZE = 16  # default side of a patch in pixels
 class TransformerEncoder(nn.Module):
     """Token ids to a memory with one slot per token."""
 
-    def __init__(self, embedding: Embedding, config: ModelConfig) -> None:
+    def __init__(self, embedding: Embedding, config: BlocksConfig) -> None:
         super().__init__()
         self.embedding = embedding
         self.position = position(config, in_attention=False)
@@ -51,7 +53,8 @@ class ImageTransformerEncoder(ImageEncoder):
     Source: Vaswani et al. 2017; positions in two dimensions as in Parmar et al. 2018, learned here.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: Any) -> None:
+        """Build it with settings of blocks and of an image."""
         super().__init__(config)
         size, (rows, columns) = config.embedding, self.grid
         config = replace(config, position="none")  # cells have rows and columns
@@ -80,7 +83,7 @@ class ImageTransformerEncoder(ImageEncoder):
 class EncoderLayer(NormedLayer):
     """One self-attention block and one feed-forward block."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: BlocksConfig) -> None:
         super().__init__(config)
         size = config.embedding
         self.attention_norm = normalisation(config)
@@ -105,9 +108,7 @@ class VisionTransformer(Cnn):
     heads, class_tokens.
     """
 
-    usual = ImageConfig(size=64, weights="none")
-
-    def __init__(self, config: ImageConfig) -> None:
+    def __init__(self, config: VisionTransformerConfig) -> None:
         super().__init__()
         side = int(config.grid) if config.grid.isdecimal() else 0 if config.grid else SIZE
         if side < 1 or config.size % side:
@@ -123,7 +124,7 @@ class VisionTransformer(Cnn):
         self.position_embedding = normal_weights(
             first + self.cells**2, config.width, deviation=0.02
         )
-        layer = ModelConfig(
+        layer = BlocksConfig(
             embedding=config.width,
             hidden=4 * config.width,
             heads=config.heads,

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Attention, PreparedMemory, is_monotonic
-from models.attention.multihead import Heads, attention, read_values
+from models.attention.base import Attention, PreparedMemory, is_monotonic, uses_coverage
+from models.attention.multihead import Heads, HeadsOutput, attention, read_values
 from models.attention.softmax import History, masked_softmax
+from models.attention.transformer import composition
 from models.core.config import AttentionConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find
 from models.core.types import AttentionOutput, Memory
+from models.several_inputs.config import MultiSourceTransformerConfig
 
 
 class Combination(nn.Module):
@@ -77,7 +79,7 @@ def check_combined(config: AttentionConfig) -> None:
         "read": (config.read != "soft", "of which one slot would be read alone", "soft"),
         "score": (needs_order, order, "additive"),
         "normalise": (is_monotonic(config), order, "softmax"),
-        "coverage": (config.coverage, "which have no weights of earlier steps", "false"),
+        "coverage": (uses_coverage(config), "which have no weights of earlier steps", "false"),
     }
     for name, (wrong, reason, nearest) in refused.items():
         if wrong:
@@ -223,3 +225,39 @@ def _only(memory: Memory, number: int) -> Memory:
     """Return a memory whose other parts are hidden."""
     assert memory.part is not None
     return memory._replace(mask=memory.mask & (memory.part == number))
+
+
+class CombinedCrossAttention(nn.Module):
+    """Attention of the decoder to several memories: a combination, and an output map.
+
+    W_O Combination(x, h^(1), .., h^(K))
+    Source: Libovický, Helcl and Mareček 2018, section 3.
+    """
+
+    def __init__(self, config: MultiSourceTransformerConfig, value_size: int = 0) -> None:
+        """Build it; value_size is not used; see CrossAttention."""
+        super().__init__()
+        size = config.embedding
+        kind = find("combination", config.combination)
+        own = composition(config, "attention")
+        self.combination = kind(size, size, own, len(config.inputs))
+        self.output = Linear(size, size)
+
+    def prepare(self, memory: Memory) -> Any:
+        """Prepare the memories; the result has `values` and `mask`."""
+        return self.combination.prepare(memory)
+
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return what each head's weights multiply (B, H, S, D), output map included."""
+        return self.combination.values(memory) @ self.output.weight.mT
+
+    def forward(
+        self, x: Tensor, memory: Any, mask: Tensor, **steps: Any
+    ) -> tuple[Tensor, HeadsOutput]:
+        """Compute the output (B, T, D) for x (B, T, D), and what the heads did.
+
+        mask, steps: not used; see CrossAttention.
+        """
+        found: AttentionOutput = self.combination(x, memory)
+        each = found.weights.unsqueeze(2) if found.heads is None else found.heads  # (B, T, H, S)
+        return self.output(found.context), HeadsOutput(found.context[:, None], each.transpose(1, 2))

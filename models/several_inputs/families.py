@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from models.core.config import ModelConfig
 from models.core.numerics import Linear
+from models.core.registry import find
 from models.core.sources import columns_of
 from models.core.types import Memory, VocabularySizes
 from models.networks.family import (
@@ -22,6 +23,8 @@ from models.networks.image_encoder import ImageEncoder
 from models.networks.recurrent_decoder import RnnDecoder
 from models.networks.recurrent_encoder import RnnEncoder
 from models.networks.transformer_encoder import ImageTransformerEncoder, TransformerEncoder
+from models.several_inputs.combinations import CombinedCrossAttention
+from models.several_inputs.config import MultiSourceConfig, MultiSourceTransformerConfig
 from models.text.tokenizer import END
 
 
@@ -87,6 +90,20 @@ class SeveralInputs(nn.Module):
         return Memory(torch.stack(values).sum(0), mask, final, part=part)
 
 
+class RowDecoder(RnnDecoder):
+    """Decoder of RNNsearch whose attention reads several memories."""
+
+    def built_attention(self, config: Any, value_size: int) -> Any:
+        """Return the combination of the memories, whose values have one size."""
+        kind = find("combination", config.combination)
+        return kind(config.hidden, value_size, config.attention, len(config.inputs))
+
+    def read_values(self, memory: Memory) -> Tensor:
+        """Return the values of the heads, (B, H, S, V); see Decoder."""
+        values: Tensor = self.attention.values(memory)
+        return values
+
+
 class MultiSource(RecurrentModel):
     """Several inputs: the decoder of RNNsearch attends to texts, or to texts and an image.
 
@@ -96,10 +113,7 @@ class MultiSource(RecurrentModel):
     `model.inputs` names the inputs; `model.combination` chooses how the decoder attends to them.
     """
 
-    source = "rows"
-    settings = ("recurrence", "readout", "inputs", "combination", "attention", "image")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: MultiSourceConfig, sizes: VocabularySizes) -> None:
         columns = columns_of(config.inputs)
         source, target = embeddings(config, sizes)
         texts = [recurrent_encoder(source, config) for _ in range(columns.texts)]
@@ -109,7 +123,7 @@ class MultiSource(RecurrentModel):
             image = ImageEncoder(config)
             encoder = SeveralInputs(texts, image, Linear(image.value_size, size))
             final_size += size
-        decoder = RnnDecoder(target, config, value_size=size, final_size=final_size)
+        decoder = RowDecoder(target, config, value_size=size, final_size=final_size)
         super().__init__(config, sizes, encoder, decoder, target)
 
 
@@ -122,22 +136,11 @@ class MultiSourceTransformer(TransformerModel):
     chooses how the decoder attends to them.
     """
 
-    source = "rows"
-    settings = (
-        "blocks",
-        "output_transform",
-        "attention",
-        "max_source",
-        "inputs",
-        "combination",
-        "image",
-    )
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: MultiSourceTransformerConfig, sizes: VocabularySizes) -> None:
         columns = columns_of(config.inputs)
         source, target = embeddings(config, sizes, scale=embedding_scale(config))
         texts = [TransformerEncoder(source, config) for _ in range(columns.texts)]
         encoder = SeveralInputs(texts)
         if columns.has_image:
             encoder = SeveralInputs(texts, ImageTransformerEncoder(config), nn.Identity())
-        super().__init__(config, sizes, encoder, target)
+        super().__init__(config, sizes, encoder, target, cross=CombinedCrossAttention)

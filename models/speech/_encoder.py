@@ -11,12 +11,17 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from models.core.config import HOP, ModelConfig
+from models.core.config import HOP
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.types import Memory
 from models.networks.recurrent_encoder import CELLS
 from models.networks.transformer_encoder import TransformerEncoder
+from models.speech.config import (
+    AudioModelConfig,
+    ListenAttendSpellConfig,
+    SpeechTransformerConfig,
+)
 
 
 class SoundEncoder(nn.Module):
@@ -25,7 +30,7 @@ class SoundEncoder(nn.Module):
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, config: ModelConfig, slot_frames: int) -> None:
+    def __init__(self, config: AudioModelConfig, slot_frames: int) -> None:
         super().__init__()
         self.slot_frames = slot_frames
         self.slot_seconds = slot_frames * HOP / 1000
@@ -62,7 +67,7 @@ class PyramidEncoder(SoundEncoder):
     The first layer reads model.audio.stack frames side by side.
     """
 
-    def __init__(self, config: ModelConfig, hidden: int) -> None:
+    def __init__(self, config: ListenAttendSpellConfig, hidden: int) -> None:
         layers, halvings = config.encoder_layers, config.audio.halvings
         if not 0 <= halvings <= layers or layers < 1:
             raise ConfigurationError(
@@ -117,7 +122,7 @@ class ConvolutionalEncoder(SoundEncoder):
     x = W relu(K_2 * relu(K_1 * f))             Dong, Xu and Xu 2018, section 3.3
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: SpeechTransformerConfig) -> None:
         super().__init__(config, 4)
         channels, bands = config.audio.channels, -(-config.audio.bands // 4)
         self.convolutions = nn.ModuleList(
@@ -143,7 +148,7 @@ class WindowEncoder(SoundEncoder):
     The positions are sinusoidal where those of the decoder are learned.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: SpeechTransformerConfig) -> None:
         super().__init__(config, 2)
         size = config.embedding
         self.convolutions = nn.ModuleList(

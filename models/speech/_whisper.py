@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.core.config import HOP, ModelConfig
+from models.core.config import HOP
 from models.core.errors import ConfigurationError, InputError, ModelError, unknown_name
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
@@ -42,6 +42,7 @@ from models.speech._whisper_words import (
     with_words,
     words_of,
 )
+from models.speech.config import SpeechTransformerConfig
 from models.speech.recordings import Floats, is_audible, silence
 from models.speech.transcripts import (
     NamedRecording,
@@ -72,7 +73,7 @@ class WhisperTranscriber(SpeechModel):
     """Whisper on a device; `languages` chooses those of recording and text."""
 
     language = to = ""
-    config: ModelConfig
+    config: SpeechTransformerConfig
     tokens: WhisperTokens
     engine: CTranslate2Whisper | TorchWhisper
     in_torch: Callable[[], TorchWhisper]  # read at the first call

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from models.core.config import AudioConfig, ModelConfig
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.ctranslate2_convert import converted_whisper, read_weights
 from models.engines.ctranslate2_translator import COMPUTE_TYPES
 from models.search.hypotheses import beam_width
+from models.speech.config import AudioConfig, SpeechTransformerConfig
 from models.speech.features import log_mel
 from models.speech.recordings import Floats
 from models.storage.settings import NAME as CONFIG
@@ -81,7 +81,7 @@ def window_features(samples: Floats, config: AudioConfig) -> Floats:
     return log_mel(np.pad(samples, (0, max(0, missing))), config)
 
 
-def alignment_heads(config: ModelConfig) -> list[tuple[int, int]]:
+def alignment_heads(config: SpeechTransformerConfig) -> list[tuple[int, int]]:
     """Return layer and head, from 0, of those that give times; by default of the upper layers."""
     layers = range(config.decoder_layers // 2, config.decoder_layers)
     named = [each.split(".") for each in config.audio.alignment_heads]
@@ -100,7 +100,7 @@ class CTranslate2Whisper:
         self,
         folder: Path,
         tokens: WhisperTokens,
-        config: ModelConfig,
+        config: SpeechTransformerConfig,
         *,
         precision: str = "fp32",
         threads: int = 0,

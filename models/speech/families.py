@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from models.attention.layers import Embedding
-from models.core.config import ModelConfig
 from models.core.types import VocabularySizes
 from models.networks.family import (
     RecurrentModel,
@@ -13,6 +12,7 @@ from models.networks.family import (
 )
 from models.networks.recurrent_decoder import RnnDecoder
 from models.speech._encoder import ConvolutionalEncoder, PyramidEncoder, WindowEncoder
+from models.speech.config import ListenAttendSpellConfig, SpeechTransformerConfig
 
 
 class ListenAttendSpell(RecurrentModel):
@@ -25,10 +25,7 @@ class ListenAttendSpell(RecurrentModel):
     Chorowski et al. is location_aware.
     """
 
-    source = "audio"
-    settings = ("encoder_layers", "cell", "readout", "bidirectional", "attention", "audio")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: ListenAttendSpellConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding)
         halved = config.bidirectional and needs_equal_sizes(config)
         encoder = PyramidEncoder(config, config.hidden // 2 if halved else config.hidden)
@@ -47,10 +44,7 @@ class SpeechTransformer(TransformerModel):
     In Whisper, the convolutions read time alone (model.audio.padded).
     """
 
-    source = "audio"
-    settings = ("blocks", "output_transform", "attention", "audio")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: SpeechTransformerConfig, sizes: VocabularySizes) -> None:
         target = Embedding(sizes.target, config.embedding, scale=embedding_scale(config))
         encoder = (WindowEncoder if config.audio.padded else ConvolutionalEncoder)(config)
         super().__init__(config, sizes, encoder, target)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.core.config import HOP, AudioConfig
+from models.core.config import HOP
+from models.speech.config import AudioConfig
 from models.speech.recordings import Floats
 
 FRAME = 25  # ms

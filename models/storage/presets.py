@@ -29,7 +29,8 @@ def _layers(encoder: int, decoder: int, heads: int) -> dict[str, object]:
 
 _TRANSFORMER = {"family": "transformer", "tied": True}
 _GRU = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
-_LSTM = {"cell": "lstm", "encoder_layers": 1, "decoder_layers": 1, "bidirectional": True}
+_BI_LSTM = {"cell": "lstm", "encoder_layers": 1, "bidirectional": True}
+_LSTM = {**_BI_LSTM, "decoder_layers": 1}
 _RNNSEARCH = {**_GRU, "family": "rnnsearch"}
 _SEQ2SEQ = {**_GRU, "family": "seq2seq"}
 _LUONG = {**_LSTM, "family": "luong", "attention": {"score": "general"}}
@@ -43,7 +44,7 @@ _UNSMOOTHED = {"label_smoothing": 0.0}
 
 _NANO = {**_TRANSFORMER, **_sizes(64, 128, 0.1), **_layers(2, 2, heads=4)}
 
-_BILSTM = {**_LSTM, "family": "classifier", "pooling": "final", "attention": {"score": "dot"}}
+_BILSTM = {**_BI_LSTM, "family": "classifier", "pooling": "final", "attention": {"score": "dot"}}
 _LABELS = {**_PLATEAU, "warmup": 50}
 
 _OWN_NETWORK = {"image": {"encoder": "small-cnn", "weights": "none", "size": 64}}
@@ -368,6 +369,6 @@ def usual_preset(family: str, read: str = "") -> str:
     return same_read if same_read in PRESETS else usual
 
 
-def model_config(name: str) -> ModelConfig:
-    """Return the model configuration of a preset."""
+def model_config(name: str) -> Any:
+    """Return the model configuration of a preset: the Config of its family."""
     return from_dict(ModelConfig, preset(name).model, where="model")

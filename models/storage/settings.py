@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from models.core.config import ModelConfig
 from models.core.errors import DamagedError, ModelError, NotFoundError, intact, naming
 from models.core.files import check_regular, read_regular, write_text
 from models.core.settings import Values, from_dict, parse_json, to_dict
-from models.core.sources import source_of, unused_settings, vocabulary_sizes
+from models.core.sources import source_of, vocabulary_sizes
 from models.core.types import VocabularySizes
 from models.core.use_config import (
     AlignConfig,
@@ -95,7 +95,7 @@ def _missing(folder: Path) -> NotFoundError:
 class StoredBundle(NamedTuple):
     """The settings and the tokenizer of a bundle, which fit each other."""
 
-    model: ModelConfig
+    model: Any  # the Config of its family
     tokenizer: Tokenizer
     tokenizer_config: TokenizerConfig
     search: SearchConfig
@@ -112,7 +112,7 @@ def read_stored(folder: Path, settings: Values | None = None) -> StoredBundle:
     """
     settings, tokenizer = settings or read_settings(folder), read_tokenizer(folder)
     with naming(folder / NAME):
-        model = from_dict(ModelConfig, settings["model"], where="model")
+        model = read_model(settings)
         tokenizer_config = from_dict(TokenizerConfig, settings["tokenizer"], where="tokenizer")
         search = from_dict(SearchConfig, settings["search"], where="search")
         alignment = from_dict(AlignConfig, settings.get("alignment", {}), where="alignment")
@@ -138,17 +138,9 @@ def read_stored(folder: Path, settings: Values | None = None) -> StoredBundle:
     )
 
 
-def stored_model(config: ModelConfig) -> Values:
-    """Return the settings of a model for its bundle, without those of other families.
-
-    A setting that the family does not read is stored only if it differs from its default.
-    """
-    usual, unused = to_dict(ModelConfig()), unused_settings(config)
-    return {
-        name: value
-        for name, value in to_dict(config).items()
-        if f"model.{name}" not in unused or value != usual[name]
-    }
+def read_model(settings: Values) -> Any:
+    """Return the settings of a bundle's model: the Config of its family."""
+    return from_dict(ModelConfig, settings["model"], where="model", stored=True)
 
 
 def to_text(settings: Values) -> str:

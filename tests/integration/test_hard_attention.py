@@ -28,7 +28,7 @@ TEXT, GERMAN = "The old dog sees a small house.", "Der alte Hund sieht ein klein
 def hard_bundle(tiny_tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an untrained model with hard attention, whose slots are about equally likely."""
     config = dataclasses.replace(
-        model_config("luong-nano"), attention=AttentionConfig(score="general", read="hard")
+        model_config("luong-nano"), attention=AttentionConfig.of(score="general", read="hard")
     )
     model = random_model(config, sizes_of(tiny_tokenizer, config.family), noise=0.1)
     folder = tmp_path_factory.mktemp("hard") / "bundle"

@@ -13,17 +13,18 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Score
+from models.attention.config import HardConfig
 from models.attention.normalisers import Monotonic
 from models.attention.reads import Hard
 from models.attention.softmax import History
-from models.core.config import AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.config import AttentionConfig, SelfAttentionConfig
 from models.core.errors import ModelError
 from models.core.registry import find, names
 from models.core.settings import fields_of, limits_of
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
-from tests.models.small import VOCABULARY, add_noise, pairs, random_model, small_config
+from tests.models.small import VOCABULARY, add_noise, changed, pairs, random_model, small_config
 
 EQUAL_SIZES = {name for name in names("score") if find("score", name).needs_equal_sizes}
 MONOTONIC = [name for name in names("normalise") if issubclass(find("normalise", name), Monotonic)]
@@ -33,7 +34,7 @@ CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 1e-4}
 SIZES = VocabularySizes(VOCABULARY, VOCABULARY, True)
 FAMILIES = ("rnnsearch-nano", "luong-nano")
 TRANSFORMER = "transformer-nano"
-READ_MODES = limits_of(AttentionConfig, "read_decode").choices
+READ_MODES = limits_of(HardConfig, "read_decode").choices
 Vector = list[float]
 M = TypeVar("M", bound=nn.Module)
 
@@ -65,17 +66,16 @@ def combinations(score: str, window: str, preset: str = "") -> Iterator[Attentio
         heads = 1 + number // 2 % 2
         if cannot_move(window, normalise, read) or (moves and preset == TRANSFORMER):
             continue
-        yield AttentionConfig(
+        config = AttentionConfig.of(
             score=score,
             window=window,
             normalise=normalise,
             read=read,
-            read_decode=READ_MODES[number // 2 % 2],
             heads=heads,
             kv_heads=1 if number % 3 == 2 else 0,
             null_slot=number % 3 == 1 and not moves,
-            window_size=2,
         )
+        yield changed(config, read_decode=READ_MODES[number // 2 % 2], window_size=2)
 
 
 def cannot_move(window: str, normalise: str, read: str) -> bool:
@@ -83,7 +83,7 @@ def cannot_move(window: str, normalise: str, read: str) -> bool:
     return normalise in MONOTONIC and (window == "local_p" or read == "hard")
 
 
-def configured(preset: str, config: AttentionConfig) -> ModelConfig:
+def configured(preset: str, config: AttentionConfig) -> Any:
     """Return a small model with an attention; a Transformer also has it as self-attention."""
     base = dataclasses.replace(small_config(preset), encoder_layers=1, decoder_layers=1)
     if base.family != "transformer":
@@ -152,7 +152,7 @@ def refused(make: Callable[[], Any], *facts: str) -> None:
 def hard_model(family: str, heads: int = 1) -> EncoderDecoder:
     """Return a model with hard attention, sharp enough for its draws to matter."""
     torch.manual_seed(2)
-    config = AttentionConfig(score="general", read="hard", heads=heads)
+    config = AttentionConfig.of(score="general", read="hard", heads=heads)
     model = always_sampled(build(configured(family, config), SIZES)).train()
     add_noise(model, 0.3)
     return model

@@ -10,17 +10,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.core.config import ImageConfig, ModelConfig
+from models.core.config import ModelConfig
 from models.core.registry import source_name
 from models.core.types import Batch, VocabularySizes
 from models.networks.bundle import build
+from models.networks.config import SmallCnnConfig
 from models.networks.encoder_decoder import EncoderDecoder
 from models.storage.presets import PRESETS, model_config
 from models.text.tokenizer import END, PAD, START
 
 VOCABULARY = 30
 FIRST_WORD = END + 1
-IMAGES = ImageConfig(encoder="small-cnn", weights="none", size=32)  # 4 x 4 cells of 64
+IMAGES = SmallCnnConfig(size=32)  # 4 x 4 cells of 64
 FEATURES = 64
 FRAMES = 8  # of a recording for each token of a sentence
 INPUTS = ("text", "rows", "image", "audio")  # kinds that this file writes; a new one has own tests
@@ -37,23 +38,29 @@ def hears(preset: str) -> bool:
     return source_name(model_config(preset).family) == "audio"
 
 
-def small_config(preset: str) -> ModelConfig:
+def small_config(preset: str) -> Any:
     """Return the configuration of a preset, 16 features wide and 2 layers deep, without dropout."""
     config = model_config(preset)
     divisor = max(1, config.embedding // 16)
-    return dataclasses.replace(
+    most = {"heads": HEADS, "encoder_layers": LAYERS, "decoder_layers": LAYERS}
+    values = {name: min(value, most[name]) for name, value in vars(config).items() if name in most}
+    return changed(
         config,
+        **values,
         embedding=config.embedding // divisor,
         hidden=min(config.hidden // divisor, HIDDEN),
-        readout=config.readout // divisor,
-        heads=min(config.heads, HEADS),
-        encoder_layers=min(config.encoder_layers, LAYERS),
-        decoder_layers=min(config.decoder_layers, LAYERS),
+        readout=getattr(config, "readout", 0) // divisor,
         dropout=0.0,
         attention_dropout=0.0,
         image=IMAGES,
-        audio=dataclasses.replace(config.audio, bands=FEATURES, channels=4),
+        audio=changed(getattr(config, "audio", None), bands=FEATURES, channels=4),
     )
+
+
+def changed(config: Any, **values: Any) -> Any:
+    """Return settings with other values of those that their class has."""
+    own = {name: value for name, value in values.items() if hasattr(config, name)}
+    return dataclasses.replace(config, **own) if own else config
 
 
 def different(presets: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from models.core.config import ACTIVATIONS, AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.config import ACTIVATIONS, ModelConfig, SelfAttentionConfig
 from models.core.registry import names
 from models.core.sources import vocabulary_sizes
 from models.core.types import Batch
@@ -18,6 +18,7 @@ from tests.models.rows import TEXTS, WITH_IMAGE
 from tests.models.rows import batch_of as rows_of
 from tests.models.small import (
     VOCABULARY,
+    changed,
     hears,
     imaged,
     pairs,
@@ -43,7 +44,7 @@ def batch_of(preset: str, batch: Batch = PAIRS) -> Batch:
     return batch._replace(source=imaged(batch.source)) if reads_images(preset) else batch
 
 
-def variants() -> dict[str, tuple[ModelConfig, Batch]]:
+def variants() -> dict[str, tuple[Any, Batch]]:
     """Return settings with a batch: axes of a Transformer, copying, rows of several inputs."""
     base = small_config("transformer-nano")
     axes: list[dict[str, Any]] = [
@@ -60,10 +61,10 @@ def variants() -> dict[str, tuple[ModelConfig, Batch]]:
         axes.append({"position": position, "self_attention": SelfAttentionConfig(score=score)})
     found = {str(axis): (dataclasses.replace(base, **axis), PAIRS) for axis in axes}
     copied = torch.cat([PAIRS.target_in[:, :3], PAIRS.source[:, :3]], 1)  # half of them
-    null = AttentionConfig(null_slot=True)
     for preset in ("rnnsearch-nano", "luong-nano", "transformer-nano"):
         config = small_config(preset)
         for kind in names("copy"):
+            null = dataclasses.replace(config.attention, null_slot=True)
             copying = dataclasses.replace(config, copy=kind, attention=null)
             found[f"{preset} {kind}"] = copying, PAIRS._replace(target_in=copied)
     several = ("multi-source-nano", "multi-source-transformer-nano")
@@ -72,7 +73,7 @@ def variants() -> dict[str, tuple[ModelConfig, Batch]]:
     ):
         config = dataclasses.replace(small_config(preset), inputs=inputs, combination=kind)
         found[f"{preset} {inputs} {kind}"] = config, rows_of(inputs)
-        found[f"{preset} {inputs} {kind} 1"] = dataclasses.replace(config, heads=1), rows_of(inputs)
+        found[f"{preset} {inputs} {kind} 1"] = changed(config, heads=1), rows_of(inputs)
     return found
 
 

@@ -109,17 +109,17 @@ def steps(folder: Path) -> Iterator[str]:
 
 def scores() -> Iterator[str]:
     """Compute loss and gradients of each score and pooling; yield their names."""
-    from dataclasses import replace
-
+    from models.core.settings import merged
     from models.core.types import VocabularySizes
     from models.networks.bundle import build
 
     for kind, preset in (("score", "rnnsearch-nano"), ("pooling", "bilstm-attention-nano")):
         for name in names(kind):
             config = small_config(preset)
-            attention = replace(config.attention, score=name if kind == "score" else "")
-            pooling = name if kind == "pooling" else config.pooling
-            config = replace(config, attention=attention, pooling=pooling)
+            if kind == "score":
+                config = merged(config, {"attention": {"score": name}})
+            else:
+                config = merged(config, {"attention": {"score": ""}, "pooling": name})
             model = build(config, VocabularySizes(30, 30, True)).to(DEVICE)
             ids = torch.full((2, 5), 7)
             length = 5 if kind == "score" else 1

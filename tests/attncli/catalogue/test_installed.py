@@ -19,6 +19,7 @@ from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models import load, load_ensemble
 from models.core.errors import ModelError
+from models.core.settings import merged
 from models.core.use_config import VERBATIM, SearchConfig
 from models.engines.translator import EnsembleTranslator
 from models.networks.bundle import build, read, save, sizes_of
@@ -247,7 +248,8 @@ def other_bundle(tiny_bundle: Path, tmp_path: Path) -> Path:
     bundle = read(tiny_bundle)
     folder = tmp_path / "other"
     folder.mkdir()
-    config = replace(bundle.model.config, family="rnnsearch", hidden=16, readout=16)
+    changes = {"family": "rnnsearch", "hidden": 16, "readout": 16}
+    config = merged(bundle.model.config, changes)
     with torch.random.fork_rng():
         torch.manual_seed(3)
         model = build(config, sizes_of(bundle.tokenizer, config.family))

@@ -12,8 +12,8 @@ from attncli.train.job import check_buildable
 from attncli.training.configuration import run_config
 from attncli.training.toml import from_toml
 from models import build
+from models.attention.config import HardConfig
 from models.core import registry
-from models.core.config import AttentionConfig
 from models.core.settings import fields_of
 from models.core.sources import source_of
 from models.storage import presets as zoo
@@ -63,7 +63,7 @@ def test_a_part_is_shown_with_equation_source_and_options(attn: Attn) -> None:
     assert "transformer-tiny" in attn("models", "show", "transformer").out.splitlines()[-1]
     text = attn("models", "show", "hard").out
     assert "model.attention.read_gradient = reinforce " in text
-    assert fields_of(AttentionConfig)["read_gradient"].metadata["doc"] in text
+    assert fields_of(HardConfig)["read_gradient"].metadata["doc"] in text
     assert "model.attention.coverage = false " in attn("models", "show", "additive").out
     assert " = " not in attn("models", "show", "dot").out.partition("Source:")[2]
     [hard] = [e for e in json.loads(attn("models", "--json").out)["reads"] if e["name"] == "hard"]

@@ -55,7 +55,7 @@ def test_none_has_the_same_sizes_and_a_preset_the_same_budget() -> None:
     none = find("none", BASE).config.model
     assert none.family == "seq2seq" and none.hidden == BASE.model.hidden
     preset = find("transformer-nano", BASE, ["train.lr=0.1"]).config
-    assert preset.model.family == "transformer" and preset.model.bidirectional
+    assert preset.model.family == "transformer" and preset.model.heads == 4
     assert preset.train.steps == 7 and preset.train.lr == 0.1 and preset.train.warmup == 400
     timed = replace(BASE, train=replace(BASE.train, steps=0, minutes=2.5))
     assert find("transformer-nano", timed).config.train.minutes == 2.5
@@ -68,7 +68,7 @@ def test_any_setting_of_any_family_is_a_variant() -> None:
     assert find("model.heads=2+train.lr=0.01", transformer).config == named.config
     other = find("family=luong+general+heads=2", transformer).config.model
     assert other.family == "luong" and other.attention.score == "general"
-    assert other.attention.heads == 2 and other.heads == transformer.model.heads
+    assert other.attention.heads == 2 and not hasattr(other, "heads")
     preset = find("transformer-nano+lr=0.01", BASE, ["train.lr=0.1"])
     assert preset.config.train.lr == 0.01
     assert find("none+lr=0.01", BASE).config.model.family == "seq2seq"

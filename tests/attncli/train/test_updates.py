@@ -188,7 +188,7 @@ def fresh(attention: AttentionConfig, loss: AttentionLossConfig) -> tuple[State,
 
 
 def test_hard_attention_learns_and_its_baseline_follows() -> None:
-    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
+    state, stepper = fresh(AttentionConfig.of(read="hard"), AttentionLossConfig())
     energy = state.model.get_parameter("decoder.attention.score.energy")
     before = energy.detach().clone()
     steps = [stepper.train_on(UPDATE, 0.0) for _ in range(60)]
@@ -198,7 +198,7 @@ def test_hard_attention_learns_and_its_baseline_follows() -> None:
 
 
 def test_the_baseline_decays_once_per_update() -> None:
-    state, stepper = fresh(AttentionConfig(read="hard"), AttentionLossConfig())
+    state, stepper = fresh(AttentionConfig.of(read="hard"), AttentionLossConfig())
     state.counters.baseline = 7.0
     step = stepper.train_on(UPDATE, 0.0)
     assert state.counters.baseline == pytest.approx(0.9 * 7 - 0.1 * step.nll, rel=1e-5)

@@ -20,10 +20,11 @@ from attncli.training.configuration import run_config
 from attncli.training.sources import training_source
 from attncli.training.toml import from_toml, to_toml
 from attncli.translate._settings import TextData
-from models.core.config import ImageConfig, ModelConfig
+from models.core.config import ImageConfig
 from models.core.errors import ModelError
 from models.core.registry import source_name
 from models.engines.captioner import Captioner
+from models.networks.config import CaptionerConfig
 from models.networks.image_encoder import ImageEncoder
 from models.storage import installed
 from models.storage.installed import BOX, DEFAULTS
@@ -180,13 +181,13 @@ def chosen(files: Files, preset: str, encoder: str = "", *changes: str) -> RunCo
 
 @with_photos
 def test_the_default_network_is_that_of_the_shipped_captioner() -> None:
-    config = ModelConfig(family="captioner", image=ImageConfig(size=64))
+    config = CaptionerConfig(image=ImageConfig(size=64))
     encoder, stored = ImageEncoder(config), Captioner.read(SHIPPED).encoder.body
     encoder.load_pretrained()
     for name, parameter in stored.named_parameters():
         assert torch.equal(encoder.body.get_parameter(name), parameter), name
     earlier = ImageConfig(size=64, grid="blocks.17.expand")  # the papers' grid is an inner layer
-    inner = ImageEncoder(ModelConfig(family="captioner", image=earlier))
+    inner = ImageEncoder(CaptionerConfig(image=earlier))
     inner.load_pretrained()
     assert all(torch.equal(p, stored.get_parameter(n)) for n, p in inner.body.named_parameters())
 

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from models.attention.base import Attention
 from models.core.config import AttentionConfig
 from models.core.registry import names
-from models.core.settings import from_dict
 from models.core.types import Memory
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
@@ -25,9 +24,10 @@ from tests.models.mechanisms import (
     cannot_move,
     configured,
 )
+from tests.models.small import changed
 
 COMPOSITIONS = [
-    AttentionConfig(score=score, window=window, normalise=normalise, read=read)
+    AttentionConfig.of(score=score, window=window, normalise=normalise, read=read)
     for score, window, normalise in itertools.product(*map(names, ("score", "window", "normalise")))
     for read in (names("read") if score == "additive" else ["soft"])
     if not cannot_move(window, normalise, read)
@@ -86,8 +86,9 @@ def attended(config: AttentionConfig, null: float) -> tuple[Tensor, Tensor, Tens
 def test_a_high_score_of_the_null_slot_leaves_nothing_and_a_low_one_all(
     normalise: str, read: str, window: str
 ) -> None:
-    parts = {"normalise": normalise, "read": read, "window": window, "window_size": 9}
-    config = from_dict(AttentionConfig, {"score": "dot", "null_slot": True, **parts})
+    parts = {"normalise": normalise, "read": read, "window": window}
+    config = AttentionConfig.of(score="dot", null_slot=True, **parts)
+    config = changed(config, window_size=9)
     _, weights, context = attended(config, 1e4)
     assert (weights < 1e-20).all() and (context.abs() < 1e-20).all()
     _, weights, _ = attended(config, -1e4)
@@ -102,7 +103,7 @@ def test_a_high_score_of_the_null_slot_leaves_nothing_and_a_low_one_all(
 def test_a_model_whose_null_slot_has_no_weight_equals_one_without(preset: str) -> None:
     def of(null_slot: bool) -> EncoderDecoder:
         torch.manual_seed(1)
-        config = AttentionConfig(score="general", null_slot=null_slot)
+        config = AttentionConfig.of(score="general", null_slot=null_slot)
         return build(configured(preset, config), SIZES).eval()
 
     without, model = of(False), of(True)

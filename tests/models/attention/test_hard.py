@@ -41,7 +41,7 @@ def hard_read(
     **changes: Any,
 ) -> AttentionOutput:
     """Return the context for weights (B, T, S), each query at its own step."""
-    read = Hard(AttentionConfig(read="hard", **changes)).train(training)
+    read = Hard(AttentionConfig.of(read="hard", **changes)).train(training)
     read.expected_share = 0.0
     rows, queries = weights.shape[:2]
     random = read.begin(torch.zeros(rows))[:, None].expand(rows, queries)
@@ -98,7 +98,7 @@ SEEDS = [(head, seed) for head in (0.0, 1.0, 2.0) for seed in (1, 2, 77)]
 @pytest.mark.parametrize("preset", FAMILIES)
 @pytest.mark.parametrize("heads", [1, 2])
 def test_one_read_mode_is_sampled_for_a_whole_sentence(preset: str, heads: int) -> None:
-    config = AttentionConfig(score="general", read="hard", heads=heads)
+    config = AttentionConfig.of(score="general", read="hard", heads=heads)
     torch.manual_seed(1)
     model = build(configured(preset, config), SIZES).train()
     forced = model.teacher_force(BATCH.map(lambda part: part.repeat(40, 1)))
@@ -120,7 +120,7 @@ def weights_of(model: EncoderDecoder, batch: Batch) -> Tensor:
 @pytest.mark.parametrize("heads", [1, 2])
 def test_sampled_readings_depend_on_seed_and_step_alone(preset: str, heads: int) -> None:
     """Not on the batch, on what was drawn before, or on decoding at once or step by step."""
-    config = AttentionConfig(score="general", read="hard", heads=heads, read_decode="sample")
+    config = AttentionConfig.of(score="general", read="hard", heads=heads, read_decode="sample")
     model = model_of(preset, config)
     torch.manual_seed(1)
     together = weights_of(model, BATCH)
@@ -136,7 +136,7 @@ def test_sampled_readings_depend_on_seed_and_step_alone(preset: str, heads: int)
 def test_another_read_mode_shares_the_weights_and_does_not_change_the_model(
     preset: str, heads: int
 ) -> None:
-    config = AttentionConfig(score="general", read="hard", heads=heads)
+    config = AttentionConfig.of(score="general", read="hard", heads=heads)
     model = model_of(preset, config)
     before = model.teacher_force(BATCH).features
     assert model.read_mode == "hard argmax"

@@ -7,9 +7,9 @@ import torch
 from torch.nn.functional import elu
 
 from models.attention.mixing import SMALLEST, AverageAttention, LinearAttention
-from models.core.config import ModelConfig
+from models.networks.config import TransformerConfig
 
-CONFIG = ModelConfig(embedding=12, heads=3, hidden=16, dropout=0.0)
+CONFIG = TransformerConfig(embedding=12, heads=3, hidden=16, dropout=0.0)
 
 
 @pytest.mark.parametrize("causal", [True, False])

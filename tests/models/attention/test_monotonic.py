@@ -13,10 +13,11 @@ from models.attention.multihead import attention
 from models.attention.normalisers import MoChA, Monotonic, expected_stops
 from models.core.config import AttentionConfig
 from models.core.types import Memory
+from tests.models.small import changed
 
 LENGTHS = (6, 4)
 SLOTS = torch.arange(6)[None] < torch.tensor(LENGTHS)[:, None]  # (B, S)
-CONFIG = AttentionConfig(score="dot", normalise="mocha", chunk=3)
+CONFIG = AttentionConfig.of(score="dot", normalise="mocha", chunk=3)
 
 
 def sigmoid(x: float) -> float:
@@ -90,7 +91,7 @@ def test_weights_of_chunks_equal_the_published_sum(
 @torch.no_grad()
 def test_decoding_stops_at_the_first_slot_above_the_threshold_and_never_goes_back() -> None:
     torch.manual_seed(1)
-    parts = (Monotonic(AttentionConfig(normalise="monotonic")), MoChA(CONFIG))
+    parts = (Monotonic(AttentionConfig.of(normalise="monotonic")), MoChA(CONFIG))
     for part in parts:
         position, last = first_slot(), [0, 0]
         part.eval().offset.fill_(0.0)
@@ -117,7 +118,8 @@ def test_a_chunk_of_one_slot_is_hard_monotonic_attention() -> None:
         made = []
         for normalise in ("mocha", "monotonic"):
             torch.manual_seed(1)
-            config = AttentionConfig(score="dot", normalise=normalise, chunk=1, heads=heads)
+            config = AttentionConfig.of(score="dot", normalise=normalise, heads=heads)
+            config = changed(config, chunk=1)
             made.append(attention(4, 4, config).train(training))
         query, memory = torch.randn(2, 1, 4), Memory(torch.randn(2, 6, 4), SLOTS)
         found = []

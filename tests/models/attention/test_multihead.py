@@ -10,12 +10,13 @@ from torch import Tensor
 
 from models.attention.multihead import Heads
 from models.attention.transformer import CrossAttention, SelfAttention
-from models.core.config import AttentionConfig, ModelConfig, SelfAttentionConfig
+from models.core.config import AttentionConfig, SelfAttentionConfig, TransformerAttentionConfig
 from models.core.types import Memory
+from models.networks.config import TransformerConfig
 
 
-def of(size: int, heads: int) -> ModelConfig:
-    return ModelConfig(embedding=size, heads=heads)
+def of(size: int, heads: int) -> TransformerConfig:
+    return TransformerConfig(embedding=size, heads=heads)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -54,7 +55,7 @@ def grouped_by_loops(attention: SelfAttention, x: Tensor) -> Tensor:
 def test_grouped_heads_share_keys_and_values_and_cache_only_those(shared: int, score: str) -> None:
     torch.manual_seed(1)
     own = SelfAttentionConfig(kv_heads=shared, score=score)
-    attention = SelfAttention(ModelConfig(embedding=12, heads=4, self_attention=own)).eval()
+    attention = SelfAttention(TransformerConfig(embedding=12, heads=4, self_attention=own)).eval()
     x = torch.randn(2, 5, 12)
     whole, seen = attention(x)
     if not score:
@@ -72,7 +73,7 @@ def test_grouped_heads_share_keys_and_values_and_cache_only_those(shared: int, s
 @torch.no_grad()
 def test_recurrent_heads_that_share_equal_heads_with_the_same_keys_and_values() -> None:
     torch.manual_seed(1)
-    one, all_ = (Heads(8, 12, AttentionConfig(heads=4, kv_heads=n)) for n in (2, 0))
+    one, all_ = (Heads(8, 12, AttentionConfig.of(heads=4, kv_heads=n)) for n in (2, 0))
     state = one.state_dict()
     for name, count in (("key.weight", 2), ("value.weight", 3)):
         state[name] = state[name].unflatten(0, (-1, count)).repeat_interleave(2, 0).flatten(0, 1)
@@ -86,7 +87,9 @@ def test_recurrent_heads_that_share_equal_heads_with_the_same_keys_and_values() 
 @torch.no_grad()
 def test_values_under_the_weights_of_cross_attention_make_its_output(shared: int) -> None:
     torch.manual_seed(1)
-    config = ModelConfig(embedding=12, heads=4, attention=AttentionConfig(kv_heads=shared))
+    config = TransformerConfig(
+        embedding=12, heads=4, attention=TransformerAttentionConfig.of(kv_heads=shared)
+    )
     attention, x = CrossAttention(config).eval(), torch.randn(2, 3, 12)
     memory = Memory(torch.randn(2, 5, 12), torch.ones(2, 5).bool())
     prepared = attention.prepare(memory)

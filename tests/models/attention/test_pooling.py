@@ -13,7 +13,7 @@ import torch
 from models.attention.pooling import Pooling, final_state
 from models.core.config import AttentionConfig, ModelConfig
 from models.core.registry import find, names
-from models.core.settings import to_dict
+from models.core.settings import from_dict, to_dict
 from models.core.types import Memory
 from tests.models.attention.formulas import FORMULAS, softmax, times
 from tests.models.mechanisms import combinations
@@ -38,8 +38,8 @@ def memory() -> Memory:
 
 def pooling(name: str, **attention: Any) -> Pooling:
     torch.manual_seed(1)
-    settings = AttentionConfig(**{"window_size": 2, "heads": 1, **attention})
-    made: Pooling = find("pooling", name)(SIZE, ModelConfig(pooling=name, attention=settings))
+    values = {"family": "classifier", "pooling": name, "attention": attention}
+    made: Pooling = find("pooling", name)(SIZE, from_dict(ModelConfig, values))
     add_noise(made, 0.3)
     return made.eval()
 
@@ -117,7 +117,7 @@ def alone(texts: Memory, row: int) -> Memory:
 def test_a_text_alone_equals_the_text_in_a_batch_with_every_attention(name: str) -> None:
     texts = memory()._replace(key=torch.tensor([5, 700, 90]))
     kinds = itertools.product(names("score"), names("window")) if name in ATTENTIVE else ()
-    for config in (AttentionConfig(), *(one for kind in kinds for one in combinations(*kind))):
+    for config in (AttentionConfig.of(), *(one for kind in kinds for one in combinations(*kind))):
         made = pooling(name, **to_dict(config))
         together = made(texts)
         for row, length in enumerate(LENGTHS):

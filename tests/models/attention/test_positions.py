@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from models.attention.positions import REACH, Alibi, Learned, Relative, Rotary
-from models.core.config import ModelConfig
 from models.core.registry import names
+from models.networks.config import TransformerConfig
 from tests.models.mechanisms import transformer
 
-CONFIG = ModelConfig(embedding=12, heads=3, max_source=6)
+CONFIG = TransformerConfig(embedding=12, heads=3, max_source=6)
 every_position = pytest.mark.parametrize("name", names("position"))
 
 

@@ -17,35 +17,32 @@ from models.attention.multihead import attention
 from models.core.config import (
     AttentionConfig,
     AttentionLossConfig,
-    AudioConfig,
-    ImageConfig,
-    ModelConfig,
-    SelfAttentionConfig,
 )
 from models.core.errors import ModelError
 from models.core.registry import find, names
+from models.core.settings import fields_of, merged
 from models.core.sources import columns_of, vocabulary_sizes
 from models.core.types import Memory
 from models.networks.bundle import build
+from models.networks.config import TransformerConfig
 from models.networks.losses import AttentionLoss
 from models.storage.presets import PRESETS, model_config
 from tests.models.mechanisms import FAMILIES, SIZES, TRANSFORMER, hard_model, refused
-from tests.models.small import FEATURES, VOCABULARY, small_config
+from tests.models.small import FEATURES, VOCABULARY, changed, small_config
 
 PARTS: dict[str, Sequence[Any]] = {
     **{kind: names(kind) for kind in ("score", "window", "normalise", "read")},
     **dict.fromkeys(("coverage", "null_slot"), (False, True)),
 }
-LABELS = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, labels=3)
+LABELS = {"encoder": "mobilenet-edgetpu", "weights": "none", "size": 32, "labels": 3}
 SOFT, SPEECH = "show-attend-tell-soft-nano", "listen-attend-spell-nano"
-HALVED = AudioConfig(rate=8000, bands=FEATURES, channels=4, halvings=3)
-ONE_TEXT = "multi-source or multi-source-transformer"
+HALVED = {"rate": 8000, "bands": FEATURES, "channels": 4, "halvings": 3}
+ONE_TEXT = "read by multi-source, multi-source-transformer"
 
 
 def of(table: str = "attention", **settings: Any) -> dict[str, Any]:
     """Return settings of a model with a table of attention."""
-    kind = AttentionConfig if table == "attention" else SelfAttentionConfig
-    return {table: kind(**settings)}
+    return {table: settings}
 
 
 BUILDS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [  # preset, settings, facts
@@ -54,7 +51,7 @@ BUILDS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [  # preset, setting
         for name in FAMILIES
         for row in (
             (name, of(heads=3), ("3 attention heads", "16")),
-            (name, of(heads=0), ("0 attention heads",)),
+            (name, of(heads=0), ("heads = 0", "at least 1")),
             (name, of(window="local_p", window_size=0), ("window_size = 0", "at least 1")),
             (name, of(read="hard", read_decode="best"), ("'best'", "argmax")),
         )
@@ -82,17 +79,21 @@ BUILDS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [  # preset, setting
     ("adaptive-nano", of(heads=2), ("model.attention.heads=1",)),
     ("top-down-nano", {"decoder_layers": 1}, ("decoder_layers = 1", "model.decoder_layers=2")),
     (SOFT, {"readout": 8}, ("readout = 8", "embeddings of 16")),
-    (SOFT, {"image": dataclasses.replace(LABELS, grid="stem")}, ("labels",)),
-    (SOFT, {"image": dataclasses.replace(LABELS, encoder="small-cnn")}, ("labels",)),
+    (SOFT, {"image": {**LABELS, "grid": "stem"}}, ("labels",)),
+    (SOFT, {"image": {**LABELS, "encoder": "small-cnn"}}, ("labels",)),
     *([(SPEECH, {"audio": HALVED}, ("halvings=3 of 2",))] if SPEECH in PRESETS else []),
     *(
-        (name, {"inputs": ("source", "draft")}, ("which reads one", ONE_TEXT))
+        (name, {"inputs": ("source", "draft")}, ("model.inputs has no effect", ONE_TEXT))
         for name in (TRANSFORMER, FAMILIES[0], SOFT)
     ),
     *(
         (name, {"copy": kind}, ("two vocabularies", "tokenizer.joint=true"))
         if model_config(name).family in ("rnnsearch", "luong", "transformer")
-        else (name, {"copy": kind}, (f"family {model_config(name).family}", "rnnsearch, luong"))
+        else (
+            name,
+            {"copy": kind},
+            (f"family {model_config(name).family}", "rnnsearch, luong, transformer"),
+        )
         for kind in names("copy")
         for name in {one.model["family"]: name for name, one in PRESETS.items()}.values()
     ),
@@ -103,39 +104,42 @@ BUILDS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [  # preset, setting
 def test_a_model_that_cannot_be_is_refused(
     preset: str, settings: dict[str, Any], facts: tuple[str, ...]
 ) -> None:
-    config = dataclasses.replace(small_config(preset), **settings)
+    config = small_config(preset)
     sizes = vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, "copy" not in settings)
-    refused(lambda: build(config, sizes), *facts)
+    refused(lambda: build(merged(config, settings, where="model"), sizes), *facts)
 
 
 def loss(preset: str, **terms: Any) -> AttentionLoss:
     config = small_config(preset)
     if terms.get("redundancy"):
-        config = dataclasses.replace(config, pooling="mean", attention=AttentionConfig())
+        config = merged(config, {"pooling": "mean"}) if hasattr(config, "pooling") else config
     return AttentionLoss(AttentionLossConfig(**terms), build(config, SIZES))
 
 
 MEMORY = Memory(torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.bool))
-LOCATION = find("score", "location")(3, 4, AttentionConfig(score="location"))
+LOCATION = find("score", "location")(3, 4, AttentionConfig.of(score="location"))
 PARTS_REFUSED: list[tuple[Callable[[], Any], tuple[str, ...]]] = [
     *(
-        (lambda s=score: Attention(3, 4, AttentionConfig(score=s)), (f"'{score}'", "general"))
+        (lambda s=score: Attention(3, 4, AttentionConfig.of(score=s)), (f"'{score}'", "general"))
         for score in names("score")
         if find("score", score).needs_equal_sizes
     ),
     *(
         (
-            lambda s=score: Attention(4, 4, AttentionConfig(score=s)).prepare(
+            lambda s=score: Attention(4, 4, AttentionConfig.of(score=s)).prepare(
                 MEMORY, torch.randn(2, 5, 3)
             ),
             ("keys of size 3", "expected size 4"),
         )
         for score in ("additive", "general", "dot")
     ),
-    (lambda: attention(8, 8, AttentionConfig(heads=4, kv_heads=3)), ("4 attention", "kv_heads=1")),
-    (lambda: attention(8, 8, AttentionConfig(kv_heads=2)), ("1 attention heads", "kv_heads=1")),
     (
-        lambda: LinearAttention(ModelConfig(embedding=12, heads=5)),
+        lambda: attention(8, 8, AttentionConfig.of(heads=4, kv_heads=3)),
+        ("4 attention", "kv_heads=1"),
+    ),
+    (lambda: attention(8, 8, AttentionConfig.of(kv_heads=2)), ("1 attention heads", "kv_heads=1")),
+    (
+        lambda: LinearAttention(TransformerConfig(embedding=12, heads=5)),
         ("5 attention heads", "model.heads"),
     ),
     (
@@ -193,13 +197,13 @@ def test_following_the_refusals_of_a_combination_leads_to_one_that_works(
     if preset == "multi-source-nano":
         config = dataclasses.replace(config, inputs=("source", "draft"))
     sizes = vocabulary_sizes(config.family, VOCABULARY, VOCABULARY, True)
-    config = dataclasses.replace(config, encoder_layers=1, decoder_layers=1)
+    config = changed(config, encoder_layers=1, decoder_layers=1)
+    known = fields_of(type(getattr(config, table))).keys()
     for parts in pairs_of_parts():
-        built = False
+        built = table == "self_attention" and not parts.keys() <= known
         while not built:
-            tables: dict[str, Any] = {table: AttentionConfig(**parts)}
             try:
-                build(dataclasses.replace(config, **tables), sizes)
+                build(merged(config, {table: parts}, where="model"), sizes)
                 built = True
             except ModelError as error:
                 mended = re.match(rf"model\.{table}\.(\w+)=(\w+)", error.expected)

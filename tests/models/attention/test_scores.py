@@ -25,7 +25,7 @@ def test_every_score_has_a_formula() -> None:
 def test_a_score_equals_its_formula_in_plain_loops(name: str) -> None:
     torch.manual_seed(1)
     size = 4 if name in EQUAL_SIZES else 3  # of the query
-    score = find("score", name)(size, 4, AttentionConfig(score=name))
+    score = find("score", name)(size, 4, AttentionConfig.of(score=name))
     query, values, past = torch.randn(2, 3, size), torch.randn(2, 5, 4), a_past()
     recalled = (past,) if score.needs_history else ()
     scores = score(query, score.prepare(values), *recalled)
@@ -70,7 +70,7 @@ def test_energies_and_gradients_are_those_of_the_formula(name: str) -> None:
 @pytest.mark.parametrize("name", ["additive", "ffn"])
 def test_energies_under_autocast_are_those_of_fp32_up_to_rounding(name: str) -> None:
     torch.manual_seed(1)
-    score = find("score", name)(8, 8, AttentionConfig(score=name))
+    score = find("score", name)(8, 8, AttentionConfig.of(score=name))
     query, values = torch.randn(2, 5, 8, requires_grad=True), torch.randn(2, 6, 8)
     found = []
     for enabled in (False, True):
@@ -85,7 +85,7 @@ def test_energies_under_autocast_are_those_of_fp32_up_to_rounding(name: str) -> 
 @pytest.mark.parametrize("name", ["additive", "concat", "location_aware"])
 def test_the_coverage_feature_adds_the_sum_of_earlier_weights(name: str) -> None:
     torch.manual_seed(1)
-    config = AttentionConfig(score=name, coverage=True)
+    config = AttentionConfig.of(score=name, coverage=True)
     score = find("score", name)(3, 4, config)
     query, values, past = torch.randn(2, 3, 3), torch.randn(2, 5, 4), a_past()
     inner = score.query(query)[:, :, None] + score.key(values)[:, None]
@@ -101,7 +101,7 @@ def test_the_coverage_feature_adds_the_sum_of_earlier_weights(name: str) -> None
 @pytest.mark.parametrize("heads", [1, 2])
 def test_history_is_what_happened(preset: str, heads: int) -> None:
     """After some steps, the state holds their number, the last weights and the sum of all."""
-    config = AttentionConfig(coverage=True, heads=heads)
+    config = AttentionConfig.of(coverage=True, heads=heads)
     model = model_of(preset, config)
     prepared, state = model.start(model.encode(BATCH.source, BATCH.source_mask))
     weights = []

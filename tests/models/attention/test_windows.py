@@ -18,7 +18,7 @@ from tests.models.mechanisms import a_past
 
 @torch.no_grad()
 def test_local_m_sees_the_slots_around_its_step() -> None:
-    window = LocalMonotonic(3, AttentionConfig(window="local_m", window_size=1))
+    window = LocalMonotonic(3, AttentionConfig.of(window="local_m", window_size=1))
     mask = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
     past = a_past()
     for step in range(7):
@@ -35,7 +35,7 @@ def test_local_m_sees_the_slots_around_its_step() -> None:
 @torch.no_grad()
 def test_local_p_is_its_formula_with_each_sentences_own_length() -> None:
     torch.manual_seed(1)
-    window = LocalPredictive(3, AttentionConfig(window="local_p", window_size=2))
+    window = LocalPredictive(3, AttentionConfig.of(window="local_p", window_size=2))
     query, mask = torch.randn(2, 3, 3), torch.tensor([[True] * 4 + [False] * 5, [True] * 9])
     slots, share = window(query, mask[:, None], None)
     for b, t in itertools.product(range(2), range(3)):
@@ -50,7 +50,7 @@ def test_local_p_is_its_formula_with_each_sentences_own_length() -> None:
 
 def test_the_gaussian_comes_after_the_softmax_and_nothing_is_normalised_again() -> None:
     torch.manual_seed(1)
-    asked = Attention(4, 4, AttentionConfig(score="dot", window="local_p", window_size=2))
+    asked = Attention(4, 4, AttentionConfig.of(score="dot", window="local_p", window_size=2))
     query, memory = torch.randn(1, 1, 4), Memory(torch.randn(1, 9, 4), torch.ones(1, 9).bool())
     slots, share = asked.window(query, memory.mask[:, None], None)
     scores = (query @ memory.values.mT).masked_fill(~slots, -torch.inf)
@@ -60,7 +60,7 @@ def test_the_gaussian_comes_after_the_softmax_and_nothing_is_normalised_again() 
 
 
 def test_a_window_follows_the_median_of_the_last_weights_from_the_first_slot_on() -> None:
-    window = LocalMedian(3, AttentionConfig(window="median", window_size=1))
+    window = LocalMedian(3, AttentionConfig.of(window="median", window_size=1))
     mask, query = torch.ones(1, 1, 6, dtype=torch.bool), torch.zeros(1, 1, 3)
     past = a_past().map(lambda part: part[:1, :1])
     for previous, centre in (

@@ -15,13 +15,10 @@ import pytest
 from models import load
 from models.attention.base import Attention
 from models.core import registry
-from models.core.config import AttentionConfig, ModelConfig
+from models.core.config import AttentionConfig
 from models.core.errors import ConfigurationError, ModelError
-from models.core.registry import TABLES, describe, find, location, names, settings_of, source_name
+from models.core.registry import TABLES, config_of, describe, find, location, names, source_name
 from models.core.sources import check_source, find_source, source_of
-from models.core.types import VocabularySizes
-from models.networks.bundle import build
-from models.networks.captioner import ShowAttendTell
 
 ENTRIES = [(kind, name) for kind in TABLES for name in names(kind)]
 UNSOURCED: set[tuple[str, str]] = set()  # variants that come from no paper
@@ -38,11 +35,6 @@ def test_a_name_leads_to_a_class_that_explains_itself(kind: str, name: str) -> N
     assert not description.source or any(char.isdigit() for char in description.source)  # a year
 
 
-@pytest.mark.parametrize(("kind", "name"), ENTRIES)
-def test_a_class_states_its_settings_itself(kind: str, name: str) -> None:
-    assert getattr(find(kind, name), "settings", ()) == settings_of(kind, name)
-
-
 @pytest.mark.parametrize("kind", TABLES)
 def test_an_unknown_name_is_refused_in_one_line_with_near_ones(kind: str) -> None:
     known = names(kind)[-1]
@@ -54,7 +46,7 @@ def test_an_unknown_name_is_refused_in_one_line_with_near_ones(kind: str) -> Non
 
 
 def test_no_class_has_two_names() -> None:
-    places = [place for table in TABLES.values() for place in table.values()]
+    places = [location(kind, name) for kind, name in ENTRIES]
     assert len(set(places)) == len(places)
 
 
@@ -110,7 +102,7 @@ def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 @pytest.mark.usefixtures("other_package")
 def test_another_package_adds_a_score_by_its_entry_point() -> None:
     assert registry.names("score").count("half") == 1
-    attention = Attention(4, 4, AttentionConfig(score="half"))
+    attention = Attention(4, 4, AttentionConfig.of(score="half"))
     assert type(attention.score).__name__ == "Half"
     described = registry.describe("score", "half")
     assert (described.summary, described.source) == ("Half: half the product.", "nobody 1900")
@@ -149,8 +141,8 @@ def test_an_entry_point_without_its_class_is_reported_in_one_line(
 
 
 @pytest.mark.parametrize("family", names("family"))
-def test_the_source_of_a_family_is_the_one_its_class_states(family: str) -> None:
-    assert source_name(family) == find("family", family).source
+def test_the_source_of_a_family_is_the_one_its_config_states(family: str) -> None:
+    assert source_name(family) == config_of("family", family).source
     assert source_of(family) is find_source(source_name(family))
 
 
@@ -160,14 +152,3 @@ def test_a_model_of_another_kind_is_refused_with_the_command_for_it() -> None:
         check_source("captioner", "text")
     with pytest.raises(ModelError, match="unknown family"):
         source_of("no-such-family")
-
-
-class SilentCaptioner(ShowAttendTell):
-    """A family that inherits its source without stating it."""
-
-
-def test_a_family_that_inherits_its_source_must_state_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = "tests.models.core.test_registry:SilentCaptioner"
-    monkeypatch.setitem(TABLES["family"], "silent", place)
-    with pytest.raises(TypeError, match="must name its source, as in source = 'image'"):
-        build(ModelConfig(family="silent"), VocabularySizes(0, 30, False))

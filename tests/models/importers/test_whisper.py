@@ -14,7 +14,6 @@ import torch
 
 pytest.importorskip("transformers")
 
-from models.core.config import AudioConfig
 from models.core.errors import ModelError
 from models.core.use_config import SearchConfig
 from models.importers.base import import_model, importer_of
@@ -24,6 +23,7 @@ from models.speech._whisper import Stream
 from models.speech._whisper import WhisperTranscriber as Transcriber
 from models.speech._whisper_engine import CTranslate2Whisper, WhisperTokens, window_features
 from models.speech._whisper_torch import TorchWhisper
+from models.speech.config import AudioConfig
 from models.speech.recordings import SampleArray
 from models.text.tokenizer import END
 from tests.models.importers import published

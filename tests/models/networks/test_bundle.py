@@ -29,7 +29,7 @@ from models.storage.settings import Shared, write_alignment
 from models.storage.weights import quantised, restored, stored_as, weights_of
 from models.text.tokenizer import Tokenizer, train
 from tests.models.damage import flip
-from tests.models.small import small_config, small_model
+from tests.models.small import changed, small_config, small_model
 from tests.torture.mutate import damage
 
 SEARCH = SearchConfig(beam=3, length_penalty=0.7)
@@ -44,7 +44,7 @@ def separate_tokenizer(tiny_pairs: list[Pair]) -> Tokenizer:
 
 def untrained(preset: str, tokenizer: Tokenizer, *, tied: bool) -> Bundle:
     torch.manual_seed(1)
-    config = dataclasses.replace(small_config(preset), tied=tied)
+    config = changed(small_config(preset), tied=tied)
     model = build(config, sizes_of(tokenizer, config.family)).eval()
     return Bundle(model, tokenizer, TokenizerConfig(joint=tokenizer.joint), SEARCH)
 

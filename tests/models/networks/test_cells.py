@@ -11,13 +11,13 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from models.attention.layers import Bridge, Embedding, GruCell, LstmCell
-from models.core.config import ModelConfig
 from models.core.types import VocabularySizes
+from models.networks.config import RnnSearchConfig
 from models.networks.recurrent_encoder import PaddedGru, PaddedLstm, RnnEncoder
 from models.networks.text_families import Luong, RnnSearch
 from tests.models.small import pairs, small_config, sources, step
 
-SMALL = ModelConfig(embedding=5, hidden=4, encoder_layers=2, decoder_layers=3, dropout=0.0)
+SMALL = RnnSearchConfig(embedding=5, hidden=4, encoder_layers=2, decoder_layers=3, dropout=0.0)
 
 
 def test_the_gru_is_pytorchs() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from models.core.config import ImageConfig, ModelConfig
+from models.core.config import ImageConfig
 from models.core.types import Batch, TokenMemory, VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.captioner import Captioner
@@ -35,7 +36,7 @@ FEATURES = 1280  # of the last grid
 LABELLED = ImageConfig(encoder="mobilenet-edgetpu", weights="none", size=32, labels=3)
 
 
-def config() -> ModelConfig:
+def config() -> Any:
     return replace(small_config("show-attend-tell-soft-nano"), image=LABELLED)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from models.core.config import ModelConfig
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
+from models.networks.config import CaptionerConfig
 from models.networks.edgetpu import Cnn
 from models.networks.image_encoder import ImageEncoder, identity, kind_of
 from tests.models.small import IMAGES, small_config
@@ -19,7 +19,7 @@ from tests.models.small import IMAGES, small_config
 def encoder_of(**image: Any) -> ImageEncoder:
     config = dataclasses.replace(IMAGES, **image)
     torch.manual_seed(1)
-    return ImageEncoder(ModelConfig(family="captioner", image=config))
+    return ImageEncoder(CaptionerConfig(image=config))
 
 
 @pytest.mark.parametrize(

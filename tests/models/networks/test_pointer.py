@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from models.core.config import AttentionConfig, ModelConfig
 from models.core.registry import names
 from models.core.types import Memory
 from models.networks.bundle import build
@@ -29,9 +29,10 @@ every_preset = pytest.mark.parametrize("preset", [*FAMILIES, TRANSFORMER])
 every_kind = pytest.mark.parametrize("kind", names("copy"))
 
 
-def config(preset: str, kind: str = "pointer") -> ModelConfig:
+def config(preset: str, kind: str = "pointer") -> Any:
     """Return settings that copy, with attention whose weights can sum to less than 1."""
-    return replace(small_config(preset), copy=kind, attention=AttentionConfig(null_slot=True))
+    found = small_config(preset)
+    return replace(found, copy=kind, attention=replace(found.attention, null_slot=True))
 
 
 @cache

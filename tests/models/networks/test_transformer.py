@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 
-from models.core.config import ImageConfig
+from models.core.settings import merged
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
+from models.networks.config import VisionTransformerConfig
 from models.networks.text_families import Transformer
 from models.networks.transformer_decoder import TransformerDecoder
 from tests.models.small import add_noise, pairs, small_config
@@ -38,10 +39,9 @@ def test_the_weights_shown_are_the_last_layer_but_ones() -> None:
 
 @torch.no_grad()
 def test_a_captioner_reads_the_slots_of_a_vision_transformer_as_they_are() -> None:
-    image = ImageConfig(encoder="vit", weights="none", size=32, grid="8", width=20, project=False)
-    config = dataclasses.replace(
-        CONFIG, family="captioner-transformer", encoder_layers=0, image=image
-    )
+    image = VisionTransformerConfig(size=32, grid="8", width=20, project=False)
+    base = merged(CONFIG, {"family": "captioner-transformer", "encoder_layers": 0})
+    config = dataclasses.replace(base, image=image)
     model = randomised(build(config, VocabularySizes(0, 30, False)))
     images, mask = torch.rand(2, 3, 32, 32), torch.ones(2, 17, dtype=torch.bool)
     memory = model.encode(images, mask)

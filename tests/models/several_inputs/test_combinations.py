@@ -24,7 +24,7 @@ MASK = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0]]).bool()
 
 def made(name: str, **settings: Any) -> Combination:
     torch.manual_seed(3)
-    config = AttentionConfig(**settings)
+    config = AttentionConfig.of(**settings)
     built: Combination = find("combination", name)(QUERY, VALUE, config, 2)
     for parameter in built.parameters():
         torch.nn.init.normal_(parameter, std=0.5)

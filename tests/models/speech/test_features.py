@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.core.config import AudioConfig
+from models.speech.config import AudioConfig
 from models.speech.features import filters, log_mel
 
 WHISPER = AudioConfig(padded=30)

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.core.config import AudioConfig, ModelConfig
 from models.core.use_config import SearchConfig
 from models.speech._whisper import Stream, WhisperTranscriber, divided
 from models.speech._whisper_engine import Decoded
 from models.speech._whisper_words import TimedPart, words_of
+from models.speech.config import AudioConfig, SpeechTransformerConfig
 from models.speech.transcripts import Word
 
 TIMES = 100  # the first timestamp
 RATE = 1000
-CONFIG = ModelConfig(max_source=40, audio=AudioConfig(rate=RATE, padded=2.0))  # 100 slots
+SOUND = AudioConfig(rate=RATE, padded=2.0)  # 100 slots
+CONFIG = SpeechTransformerConfig(max_source=40, audio=SOUND)
 
 
 class Letters:

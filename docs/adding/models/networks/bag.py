@@ -3,8 +3,8 @@
 from torch import Tensor, nn
 
 from models.attention.layers import Embedding
-from models.core.config import ModelConfig
 from models.core.types import Memory, VocabularySizes
+from models.networks.bag_config import BagConfig
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.family import embeddings
 from models.networks.recurrent_decoder import RnnDecoder
@@ -31,9 +31,7 @@ class Bag(EncoderDecoder):
     Source: Rush, Chopra, Weston 2015, section 3.2.
     """
 
-    settings = ("cell", "readout", "attention", "max_source")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: BagConfig, sizes: VocabularySizes) -> None:
         source, target = embeddings(config, sizes)
         encoder = BagEncoder(source, config.embedding)
         size = config.embedding

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.layers import Embedding
-from models.core.config import ModelConfig
 from models.core.types import Memory, VocabularySizes
 from models.networks.encoder_decoder import EncoderDecoder, Output
+from models.networks.numbers_config import NumbersConfig
 from models.networks.recurrent_decoder import RnnDecoder
 
 SLOTS = 3
@@ -34,10 +34,7 @@ class Numbers(EncoderDecoder):
     Source: Bahdanau, Cho, Bengio 2015, for the decoder.
     """
 
-    source = "numbers"
-    settings = ("cell", "readout", "attention")
-
-    def __init__(self, config: ModelConfig, sizes: VocabularySizes) -> None:
+    def __init__(self, config: NumbersConfig, sizes: VocabularySizes) -> None:
         target, size = Embedding(sizes.target, config.embedding), config.hidden
         decoder = RnnDecoder(target, config, value_size=size, final_size=size)
         output = Output(sizes.target, config.embedding, None)

@@ -1,0 +1,80 @@
+"""Settings of the families that read sound. Imports no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from models.core.config import (
+    MAX_SIZE,
+    AttendingConfig,
+    ModelConfig,
+    ReadoutConfig,
+    RecurrentEncoderConfig,
+    TransformerDecoderConfig,
+    named,
+)
+from models.core.settings import Settings, option
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AudioConfig(Settings):
+    """Features of sound, and how the encoder divides time into slots."""
+
+    rate: int = option(
+        16_000, "samples a second; other recordings are resampled", least=1000, at_most=192_000
+    )
+    bands: int = option(80, "bands of the spectrum on the mel scale", least=1, at_most=1024)
+    center: bool = option(
+        False,
+        "subtract the logarithm of each band's mean energy over the recording: another loudness or "
+        "microphone changes little (after Atal 1974); what is 70 dB below the loudest band, such "
+        "as silence of zeros, is raised to that",
+    )
+    stack: int = option(
+        3, "listen-attend-spell: frames side by side in an input", least=1, at_most=64
+    )
+    halvings: int = option(
+        1, "listen-attend-spell: how many of the last encoder layers read pairs", at_most=8
+    )
+    channels: int = option(
+        32, "speech-transformer: channels of the two convolutions", least=1, at_most=MAX_SIZE
+    )
+    padded: float = option(
+        0.0,
+        "Whisper: seconds of a window, padded with zeros, that it reads; speech-transformer then "
+        "has the features and convolutions of Radford et al. 2022 (0: those of Dong et al. 2018)",
+        at_most=600,
+    )
+    alignment_heads: tuple[str, ...] = option(
+        (), "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)"
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AudioModelConfig(ModelConfig):
+    """A model that reads sound."""
+
+    source: ClassVar[str] = "audio"
+
+    audio: AudioConfig = option(AudioConfig, "features of sound, of a model that transcribes")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ListenAttendSpellConfig(
+    AudioModelConfig, AttendingConfig, ReadoutConfig, RecurrentEncoderConfig
+):
+    """Listen, Attend and Spell."""
+
+    builds: ClassVar[str] = "models.speech.families:ListenAttendSpell"
+
+    family: str = named("listen-attend-spell")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpeechTransformerConfig(AudioModelConfig, TransformerDecoderConfig):
+    """Speech-Transformer."""
+
+    builds: ClassVar[str] = "models.speech.families:SpeechTransformer"
+
+    family: str = named("speech-transformer")
