@@ -6,6 +6,7 @@ import re
 from random import Random
 
 import pytest
+from babel.dates import get_month_names
 
 from attncli.faithful._kinds import CURRENCIES
 from attncli.faithful.numbers import in_style
@@ -121,3 +122,20 @@ def test_hours_from_and_to_are_those_of_24() -> None:
     assert "3-5" in translated([german], "de", "en")[0].text
     [hours] = translated(["The shop is open 10am-4pm on Sundays."], "en", "de")
     assert "10:00–16:00" in hours.text
+
+
+@pytest.mark.parametrize("to", ["de", "fr", "es"])
+@pytest.mark.parametrize(
+    "form", ["on {wide} {day}.", "Due: {short} {day}, 2024", "on {short}. {day}."]
+)
+def test_every_month_with_a_day_is_that_month(to: str, form: str) -> None:
+    months = [get_month_names(kind, locale="en") for kind in ("wide", "abbreviated")]
+    rows = [(month, day) for month in range(1, 13) for day in (2, 11, 23)]
+    lines = [
+        form.format(wide=months[0][month], short=months[1][month], day=day) for month, day in rows
+    ]
+    lines = [line if line[0] == "D" else f"We leave {line}" for line in lines]
+    names = get_month_names("wide", locale=to)
+    for (month, day), one in zip(rows, translated(lines, "en", to), strict=True):
+        assert names[month].lower() in one.text.lower(), one.text
+        assert re.search(rf"(?<!\d){day}(?!\d)", one.text), one.text
