@@ -10,12 +10,8 @@ import pytest
 import torch
 
 from models.core.annexes import entries
-from models.core.config import (
-    AttentionConfig,
-    ModelConfig,
-    every_setting,
-    family_config,
-)
+from models.core.attention_config import AttentionConfig
+from models.core.config import ModelConfig, every_setting, family_config
 from models.core.errors import ModelError
 from models.core.registry import TABLES, config_of, names
 from models.core.settings import fields_of, from_dict, merged, overridden, to_dict
