@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, get_args
 
 from models.core.attention_config import AttentionConfig, ReadMode
-from models.core.limits import MAX_SIZE, MAX_SLOTS
-from models.core.settings import option
+from models.core.settings import MAX_SIZE, MAX_SLOTS, option
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,9 +12,8 @@ from functools import cache
 from inspect import get_annotations
 from typing import Any, ClassVar, Literal, cast
 
-from models.core.limits import MAX_SIZE
 from models.core.registry import SETTINGS, config_of, is_name, names
-from models.core.settings import Settings, fields_of, merged, option
+from models.core.settings import MAX_SIZE, Settings, fields_of, merged, option
 
 RECURRENT_SCORE = "additive"  # where model.attention.score is empty; also of a pooling
 TRANSFORMER_SCORE = "scaled_dot"  # of a Transformer's decoder and self-attention

@@ -20,9 +20,19 @@ from models.core.attention_config import (
     part_config,
 )
 from models.core.errors import ConfigurationError
-from models.core.limits import MAX_LAYERS, MAX_SIZE, MAX_SLOTS
 from models.core.registry import DEFAULT_SOURCE, SETTINGS, config_of, is_name, names
-from models.core.settings import Settings, fields_of, merged, option, short, to_dict, types_of
+from models.core.settings import (
+    MAX_LAYERS,
+    MAX_SIZE,
+    MAX_SLOTS,
+    Settings,
+    fields_of,
+    merged,
+    option,
+    short,
+    to_dict,
+    types_of,
+)
 
 MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included

@@ -35,12 +35,6 @@ PACKED_TAGS = 4_000_000
 AUDIO_SECONDS = 24 * 3600
 AUDIO_STREAM_BYTES = 4 * GIB
 
-# ceilings, so that a damaged or hostile config.json cannot ask for unbounded work
-MAX_SIZE = 2**16  # features of a layer
-MAX_LAYERS = 256
-MAX_SLOTS = 2**20  # source and target lengths
-MAX_SEED = 2**63 - 1
-
 
 T = TypeVar("T")
 # called at each step of a search; a service then computes work of others, or ends this work

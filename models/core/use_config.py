@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from models.core.errors import ConfigurationError
-from models.core.limits import MAX_SEED, MAX_SLOTS
-from models.core.settings import option
+from models.core.settings import MAX_SEED, MAX_SLOTS, option
 
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from models.core.errors import intact
 from models.core.files import open_regular
-from models.core.limits import MAX_SIZE, MAX_SLOTS
-from models.core.settings import Values, parse_json
+from models.core.settings import MAX_SIZE, MAX_SLOTS, Values, parse_json
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers._schema import (
     Rule,

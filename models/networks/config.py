@@ -19,8 +19,7 @@ from models.core.config import (
     TransformerDecoderConfig,
     named,
 )
-from models.core.limits import MAX_LAYERS, MAX_SIZE
-from models.core.settings import option, with_default
+from models.core.settings import MAX_LAYERS, MAX_SIZE, option, with_default
 
 
 @dataclass(frozen=True, eq=False, repr=False)

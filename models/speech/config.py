@@ -13,8 +13,7 @@ from models.core.config import (
     TransformerDecoderConfig,
     named,
 )
-from models.core.limits import MAX_SIZE
-from models.core.settings import Settings, option
+from models.core.settings import MAX_SIZE, Settings, option
 
 
 @dataclass(frozen=True, eq=False, repr=False)
