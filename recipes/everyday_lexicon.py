@@ -51,7 +51,8 @@ from models.text.lexicon import (
 
 KNOWN = ("sentences", "longer", "phrases", "frames", "address")  # corpora whose words are counted
 EVIDENCE = ("sentences", "longer", "phrases", "packages", "written")  # of candidates
-MOST_RARITY = 11  # binary digits of a count from which an entry is never read
+MOST_RARITY = 13  # binary digits of a count from which an entry is never read
+WORDS = 11  # from which an abbreviation is a word, mostly
 LATER = 8  # places by which the candidates of a lemma stand behind those of a form
 FUNCTION = 100  # commonest words of a language, which are no candidates
 MOST_WORDS = 16  # of a side of a pair that is aligned
@@ -61,6 +62,16 @@ LEAST_COUNT = 3  # of its form
 RARE = 7  # from which on a word is left to the weights, mostly
 EXCEPTIONS = {"de-en": 9}  # forms of compounds are rarer than what they name
 READ = 2  # candidates at use; the model learns with CANDIDATES
+PARTS = {  # of a whole, in LANGUAGES
+    3: ("third", "Drittel", "tiers", "tercio"),
+    4: ("quarter", "Viertel", "quart", "cuarto"),
+    5: ("fifth", "Fünftel", "cinquième", "quinto"),
+    6: ("sixth", "Sechstel", "sixième", "sexto"),
+    7: ("seventh", "Siebtel", "septième", "séptimo"),
+    8: ("eighth", "Achtel", "huitième", "octavo"),
+    9: ("ninth", "Neuntel", "neuvième", "noveno"),
+    10: ("tenth", "Zehntel", "dixième", "décimo"),
+}
 CARDINALS = (*range(21), *range(30, 100, 10))  # whose one-word forms have one candidate
 MARKED = {  # corpora, and how many of their pairs are looked at
     **{"packages": 45_000, "written": 20_000, "phrases": 20_000, "sentences": 40_000},
@@ -357,6 +368,9 @@ def ranked(
         if 0 < counts[direction[:2]][form].bit_length() < MOST_RARITY:
             yield direction, LexiconEntry(form, counts[direction[:2]][form].bit_length(), ())
     for (direction, form), texts in closed.items():
+        rarity = counts[direction[:2]][form].bit_length()
+        if rarity >= WORDS:  # "sept" is seven before it is September
+            yield direction, LexiconEntry(form, rarity, ())
         yield direction, LexiconEntry(form, 0, texts)
 
 
@@ -409,6 +423,8 @@ def closed_classes() -> Iterator[tuple[str, str, tuple[str, ...]]]:
         for language, other in others.items():
             yield f"en-{language}", english, (other,)
             yield f"{language}-en", other, (english,)
+    yield from fractions()
+    yield from day_ranges()
     names = {kind: names_of(kind, "en") for kind in ("days", "months")}
     for language in LANGUAGES[1:]:
         for kind, ours in names.items():
@@ -418,6 +434,20 @@ def closed_classes() -> Iterator[tuple[str, str, tuple[str, ...]]]:
                     yield f"en-{language}", short, (other,)
                 if abbreviated.lower() != other.lower() and len(abbreviated) > 2:
                     yield f"{language}-en", abbreviated, (wide,)
+
+
+def fractions() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield fractions with a hyphen, as in two-thirds; the weights know those with a space."""
+    for parts, names in PARTS.items():
+        for count in range(1, parts):
+            english, *others = (
+                f"{'ein' if language == 'de' and count == 1 else num2words(count, lang=language)} "
+                f"{name if count == 1 or language == 'de' or name[-1] == 's' else f'{name}s'}"
+                for language, name in zip(LANGUAGES, names, strict=True)
+            )
+            for language, other in zip(LANGUAGES[1:], others, strict=True):
+                given = other.replace("uno ", "un ") if language == "es" else other
+                yield f"en-{language}", english.replace(" ", "-"), (given,)
 
 
 def add_numbers(table: Table) -> set[tuple[str, str]]:
@@ -430,6 +460,15 @@ def add_numbers(table: Table) -> set[tuple[str, str]]:
             table[f"{language}-en"][other] = {english: 0}
             found |= {(f"en-{language}", english), (f"{language}-en", other)}
     return found
+
+
+def day_ranges() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield ranges of shortened days into German; they make French and Spanish outputs worse."""
+    english, german = names_of("days", "en"), names_of("days", "de")
+    for (_, first), (start, _) in zip(english, german, strict=True):
+        for (_, last), (end, _) in zip(english, german, strict=True):
+            if first != last:
+                yield "en-de", f"{first}-{last}", (f"{start} bis {end}",)
 
 
 def names_of(kind: str, language: str) -> list[tuple[str, str]]:

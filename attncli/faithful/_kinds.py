@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from attncli.faithful.numbers import GROUPED
+from attncli.faithful.numbers import GROUPED, HOURS
 
 DEEP = r"[^{}]*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*"  # braces in braces in braces
 SYMBOL = (
@@ -133,6 +133,7 @@ KINDS = (
     PartKind("colour code", "\u00a7c", "\u00a7[a-fk-or]|\u00a7[0-9](?=[A-Za-z]{2})"),
     PartKind("date", "2024-05-31T10:00Z",
          r"(?<![\w.-])\d{4}-\d\d-\d\d(?:[T ][\d:]+(?:[.,]\d+)?Z?(?:[+-]\d\d:?\d\d)?)?(?!\w|-\d)"),
+    PartKind("hours", "9am-5:30pm", rf"(?<![\w.,:/-]){HOURS}(?!\w)"),
     PartKind("quantity", "2.5 km/h",
          rf"(?<![\w.,:/-])[-−]?(?:{FIGURES}[-–])?{FIGURES}[ \u00a0\u202f](?:{UNITS}|{CURRENCIES})"
          rf"(?![\w²³]|[/.'’-]\w)|(?<![\w-])(?:{CURRENCIES})[ \u00a0]?{FIGURES}(?![\w-]|[.,]\d)"),

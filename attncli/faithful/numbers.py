@@ -22,6 +22,8 @@ WHOLE = re.compile(
 HALF_DAYS = re.compile(  # 7 p.m., 7:15 PM
     r"(?<![\d.,:])(\d{1,2})(?:[:.](\d\d))?\s?([aApP])\.?\s?[mM]\b(?:\.(?=\s*\S))?"
 )
+HALF = r"(?:\s?[AP]M|[ap]m|\s?[ap]\.m)(?:\.(?=\s*\S))?"
+HOURS = rf"\d{{1,2}}(?:[:.]\d\d)?(?:{HALF})?\s?[-–]\s?\d{{1,2}}(?:[:.]\d\d)?{HALF}"  # 9am-5:30pm
 ROMAN = r"(?<![\w.-])(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})(?![\w-])"  # numerals from II to XXXIX
 FIGURES = re.compile(rf"\d+(?:{SEPARATORS}\d+)*")
 QUANTITY = re.compile(r"((?:[A-Z]{3}\s?)?.*\d)((?:\s[^\d\s]\S*)?)")  # 5 kg, CHF 5
@@ -71,9 +73,12 @@ def localised(number: str, source: str, target: str) -> str:
 
 
 def in_style(raw: str, source: str, target: str) -> str:
-    """Return a number, perhaps with a unit or a.m., as the target language writes it."""
-    if target in STYLES and not STYLES[target].half_days and HALF_DAYS.fullmatch(raw):
-        return on_24_hours(raw)
+    """Return a number, perhaps with a unit or a.m., or hours as the target language writes them."""
+    if target in STYLES and not STYLES[target].half_days:
+        if HALF_DAYS.fullmatch(raw):
+            return on_24_hours(raw)
+        if re.fullmatch(HOURS, raw):
+            return hours_on_24(raw)
     if (found := QUANTITY.fullmatch(raw)) and not WHOLE.fullmatch(raw):
         return FIGURES.sub(lambda one: localised(one[0], source, target), found[1]) + found[2]
     return localised(raw, source, target)
@@ -83,6 +88,17 @@ def on_24_hours(time: str) -> str:
     """Return a time with a.m. or p.m., such as 7:15 PM, as 19:15."""
     hour, minute, half = HALF_DAYS.findall(time)[0]
     return f"{int(hour) % 12 + 12 * (half in 'pP')}:{minute or '00'}"
+
+
+def hours_on_24(hours: str) -> str:
+    """Return hours such as 9am-5:30pm as 9:00–17:30. In 9-5pm and 2-5pm, 9 is a.m. and 2 is p.m."""
+    first, last = re.split(r"\s?[-–]\s?", hours)
+    end = on_24_hours(last)
+    if not HALF_DAYS.search(first):
+        is_before = int(re.split("[:.]", first)[0]) % 12 <= int(end.partition(":")[0]) % 12
+        is_morning = (int(end.partition(":")[0]) < 12) == is_before
+        first += "am" if is_morning else "pm"
+    return f"{on_24_hours(first)}–{end}"
 
 
 def digits_of(text: str) -> list[str]:

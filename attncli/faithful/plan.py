@@ -63,7 +63,9 @@ KEYS = re.compile(
 ITEM = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}\.\s+(?=[^\W\d_])")  # of a numbered list
 ELLIPSIS = re.compile(r"(\S+(?:\s+\S+){0,3}?)(\s?(?:…|\.{3}))")  # at the end of an entry
 DOTS = re.compile(r"(?<!\.)\.{3}(?!\.)|…")
-HALF_DAY = re.compile(r"(?<=\d)\s?([AP])M\b\.?")
+HALF_DAY = re.compile(  # 7 PM, 7:15pm
+    r"(?<![\w.,:–-])(\d{1,2}(?:[:.]\d\d)?)(?:\s?([AP])M|([ap])m)\b(?!\s?[-–]\s?\d)\.?"
+)
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 AMOUNTS = frozenset(("digits", "signs"))  # faults that numbers and signs as parts avoid
 IN_HALVES = frozenset(("repetition", "length", "empty", "characters"))  # faults of long texts
@@ -191,7 +193,10 @@ class Plan:
         # capitals that need many more tokens: the model cannot know the words
         capitals = form.capitals and is_all_capitals(whole)
         capitals = capitals and length(whole) > CAPITALS * length(sentence_case(whole))
-        pieces = [sentence_case(each) for each in pieces] if capitals else pieces
+        if capitals:
+            pieces = [sentence_case(each) for each in pieces]
+        elif form.parts and not self.model.inputs:
+            pieces = [self.model.in_sentence_case(each, self.language) for each in pieces]
         plan = replace(self, pieces=tuple(pieces), gaps=(*gaps, gap + after), parts=parts)
         return replace(plan, key=key, capitals=capitals)._shortened()
 
@@ -261,9 +266,9 @@ class Plan:
     def _plain(self, text: str) -> str:
         """Return a text with plain signs, such as ... for …, for those that are unknown.
 
-        7 PM becomes 7 p.m., as most texts of a training have it.
+        7 PM and 7pm become 7 p.m., as most texts of a training have it.
         """
-        text = HALF_DAY.sub(lambda half: f" {half[1].lower()}.m.", text)
+        text = HALF_DAY.sub(lambda time: f"{time[1]} {(time[2] or time[3]).lower()}.m.", text)
         if text.isascii():
             return text
         unknown = self.model.unknown_characters(text)

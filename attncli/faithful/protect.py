@@ -115,7 +115,9 @@ def protect(
 def _is_number(raw: str, kind: str, language: str) -> bool:
     """Return True for a part that is a number; with spaces, elsewhere it may be a code."""
     is_french = language == "fr" and raw.count(" ") == 1
-    return kind in ("number", "quantity", "sign") or (kind == "spaced number" and is_french)
+    return kind in ("number", "quantity", "hours", "sign") or (
+        kind == "spaced number" and is_french
+    )
 
 
 def restore(text: str, parts: Sequence[Part], *, source: bool = False) -> str:
@@ -189,7 +191,9 @@ def _found(text: str, strange: set[str], dollars: bool) -> Iterator[FoundPart]:
 
 
 def _is_code(raw: str) -> bool:
-    """Return True for a word with digits that a model may not copy; not 20th, 5kg, 20-year-old."""
+    """Return True for a word with digits that a model may not copy; not 20th, 5kg, 5PM."""
+    if HALF_DAYS.fullmatch(raw):
+        return False
     if "_" in raw or (raw.lower() != raw and any(map(str.isdigit, raw))):
         return len(raw) > 2
     changes = len(re.findall(r"(?<=\d)[a-z]|(?<=[a-z])\d", raw))

@@ -49,6 +49,15 @@ def lines_of(
     return [Line(number, text, prefix=own, looks=looks) for number, (text, own) in pairs]
 
 
+def options_of(address: str, glossary: GivenPairs, **options: object) -> TranslateOptions:
+    """Return the options of a translation, whose alignment is that of words by every head."""
+    terms = pairs_of(glossary, lambda path: read_glossary(path).terms)
+    text = LineSettings(address=address)
+    return TranslateOptions.read(
+        ["align.units=word"], text=text, glossary=terms, heads=True, **options
+    )
+
+
 class TranslateSettings(TypedDict, total=False):
     """Options of `Translator.translate`."""
 
@@ -108,20 +117,13 @@ class Translator(TextModel):
         that alone may be attended to: "dog", 3 or "2-4@1-3" (for words 1 to 3 of the output), or
         several. Raises ModelError for a direction that the model has not, and wrong steering.
         """
-        model = searching(self, search)
+        model, found = searching(self, search), as_list(texts)
         for languages in (to, source):
             as_list(languages, "language")
-        found = as_list(texts)
         directions = self.checked_directions(len(found), to, source)
         start, target = directions[0] if directions else ("", "")
-        options = TranslateOptions.read(
-            ["align.units=word"],
-            verbatim=verbatim,
-            heads=True,
-            text=LineSettings(address=address),
-            glossary=pairs_of(glossary, lambda path: read_glossary(path).terms),
-            memory=pairs_of(memory, lambda path: read_memory(path, start, target)),
-        )
+        known = pairs_of(memory, lambda path: read_memory(path, start, target))
+        options = options_of(address, glossary, verbatim=verbatim, memory=known)
         lines = lines_of(found, prefix, looks_of(look))
         results = model._translated_lines(lines, directions, options)
         return results[0] if isinstance(texts, str) else results

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from models.core.types import Confidence, Hypothesis
 from models.core.use_config import ConfidenceConfig
 from models.text.languages import Term
-from models.text.lexicon import WORD, Lexicon, stems
+from models.text.lexicon import WORD, Lexicon, Stems, stems
 
 FEATURES = ("log_prob", "length", "lost", "added", "rarest")
 KNOWN = 11  # binary digits of a count from which a word is too common to be looked for
@@ -53,7 +53,7 @@ def compared(
         return WordDifferences((), (), (), COMMON)
     forward, back = direction, "-".join(reversed(direction.split("-")))
     words, found = (tuple(WORD.findall(text.lower())) for text in (source, output))
-    named = _Stems(words), _Stems(found)
+    named = Stems(words), Stems(found)
     given = WORD.findall(" ".join(term.source for term in terms).lower())
     known = {*words, *WORD.findall(" ".join(term.target for term in terms).lower())}
     explained, added = set[str](), list[str]()
@@ -113,18 +113,6 @@ def of_both(first: Confidence, second: Confidence, config: ConfidenceConfig) -> 
     """
     value = first.value * second.value
     return second._replace(value=value, is_doubtful=value < config.threshold, lost=first.lost)
-
-
-class _Stems:
-    """The words of a text, in any inflection."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.text = f" {' '.join(words)}"
-
-    def have(self, candidate: str) -> bool:
-        """Return True if each word of a candidate stands in the text."""
-        found = stems(candidate)
-        return bool(found) and all(f" {one}" in self.text for one in found)
 
 
 def _candidates(lexicon: Lexicon, direction: str, word: str) -> Sequence[str]:

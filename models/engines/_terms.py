@@ -126,7 +126,8 @@ def translated_by(shares: Tensor, totals: Tensor, target: Units) -> Span | None:
 
 def rescored(model: TorchModel, source: EncodedText, text: str, config: SearchConfig) -> Finished:
     """Return a text as an output of a model with its log-probability."""
-    ids = model.tokenizer.target.encode(text)
+    tokenizer = model.tokenizer
+    ids = [*tokenizer.target_start(source.to), *tokenizer.target.encode(text)]
     batch = pad_pairs([source.ids], [[*ids, END]], model.device)
     found = model.model.teacher_force(batch)
     log_prob = -float(sequence_loss(found, batch, model.model.output).nll.sum())

@@ -215,6 +215,13 @@ class CTranslate2Translator(TextTranslator):
             found.append(each)
         return found
 
+    def _scored(self, source: EncodedText, text: str, config: SearchConfig) -> Finished:
+        tokenizer = self.tokenizer
+        ids = (*tokenizer.target_start(source.to), *tokenizer.target.encode(text))
+        texts, outputs = [[*map(str, source.ids)]], [[*map(str, ids)]]
+        [found] = self.engine.score_batch(texts, outputs, max_input_length=0)
+        return Finished.scored(ids, sum(found.log_probs), config)
+
     def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
         if source.looks:
             found: list[Continuation] = self.torch()._continued(source, count)

@@ -45,7 +45,14 @@ from models.text.languages import (
     pivot,
     with_source,
 )
-from models.text.lexicon import OPEN, FoundForm, Lexicon, LexiconEntry, with_candidates
+from models.text.lexicon import (
+    OPEN,
+    FoundForm,
+    Lexicon,
+    LexiconEntry,
+    is_one_of,
+    with_candidates,
+)
 from models.text.tokenizer import RESERVED, SPACE, UNKNOWN, Tokenizer
 
 if TYPE_CHECKING:
@@ -65,6 +72,7 @@ class EncodedText(NamedTuple):
     read: str  # what the model reads: the text, or its translation into a third language
     language: str = ""  # of the text, if it is known
     entries: tuple[FoundForm, ...] = ()  # of the lexicon, that are read in the places of forms
+    known: tuple[str, ...] = ()  # translations in the lexicon, of a text that is one word
     members: tuple[EncodedText, ...] = ()  # the text as each model of an ensemble reads it
     prefix: TargetPrefix = TargetPrefix()  # of its outputs
     looks: tuple[Look, ...] = ()  # places are characters of the text
@@ -260,6 +268,18 @@ class TextTranslator(TrainedModel):
             return ()
         return tuple(self.lexicon.found(text, self._direction(text, language, to)))
 
+    def in_sentence_case(self, text: str, language: str = "") -> str:
+        """Return a heading With Capitals as a sentence has it, by what the lexicon knows.
+
+        A text with terms of the glossary stays as it is, because these have their own case.
+        language: of the text; without it, that of `for_direction`, or the one that the lexicon
+        recognises.
+        """
+        if self.lexicon is None or (self.glossary and self.glossary.targets(text)):
+            return text
+        direction = self._direction(text, language or self.source_language, self.to)
+        return self.lexicon.in_sentence_case(text, direction)
+
     def _ids(self, text: str, to: str) -> list[int]:
         """Return the ids of a text: language token, token of the form of address, text, END."""
         ids, language = self.tokenizer.encode(text, to), bool(to)
@@ -410,9 +430,9 @@ class TextTranslator(TrainedModel):
                     f"at most {self.max_source_length}, end mark included",
                     "split it into sentences",
                 )
-            sources.append(
-                EncodedText(text, targets[to], ids, text, language, entries, direction=direction)
-            )
+            known = self.lexicon.translations(text, direction) if self.lexicon else ()
+            own = EncodedText(text, targets[to], ids, text, language, entries, known)
+            sources.append(own._replace(direction=direction))
         return sources
 
     def _steered(
@@ -547,7 +567,31 @@ class TextTranslator(TrainedModel):
             # a service computes other requests between two batches
             GIVE_TURN.get()()
             for index, hypotheses in zip(batch, found, strict=True):
-                yield index, self._judged(sources[index], hypotheses)
+                source = sources[index]
+                yield index, self._judged(source, self._with_known(source, hypotheses, config))
+
+    def _with_known(
+        self, source: EncodedText, found: tuple[Hypothesis, ...], config: SearchConfig
+    ) -> tuple[Hypothesis, ...]:
+        """Return the outputs of a text, led by the translation of a word that the best one lacks.
+
+        What steers an output, a term of a glossary and samples come before the lexicon.
+        """
+        is_free = not source.is_steered and config.method != "sample"
+        is_free = is_free and not (self.glossary and self.glossary.targets(source.text))
+        has_word = bool(source.known) and " " not in source.known[0]
+        if not has_word or not is_free or is_one_of(found[0].text, source.known):
+            return found
+        word = source.known[0]
+        # a German capital is that of a noun, another one may be that of a sentence
+        if source.read.strip()[0].isupper() and not source.direction.startswith("de"):
+            word = word[0].upper() + word[1:]
+        first = self._hypothesis(self._scored(source, word, config))
+        return (first, *(one for one in found if one.text != first.text))[: len(found)]
+
+    def _scored(self, source: EncodedText, text: str, config: SearchConfig) -> Finished:
+        """Return a text as an output with its log-probability, for a model with a lexicon."""
+        raise NotImplementedError
 
     def _judged(self, source: EncodedText, hypotheses: tuple[Hypothesis, ...]) -> Translation:
         """Return the translation of a text, with its confidence if the model has a calibration."""

@@ -20,7 +20,7 @@ from models.core.types import Memory, select
 from models.core.use_config import SearchConfig
 from models.engines._constrained import constrained_search, with_phrases
 from models.engines._steering import SteeredBackend, TargetWords, with_looks
-from models.engines._terms import with_terms
+from models.engines._terms import rescored, with_terms
 from models.engines.text_translator import EncodedText, TextTranslator, limit_of
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle
@@ -214,6 +214,10 @@ class Translator(TorchModel, TorchSearch):
 
     def _backend(self) -> Backend:
         return self.model
+
+    @torch.inference_mode()
+    def _scored(self, source: EncodedText, text: str, config: SearchConfig) -> Finished:
+        return rescored(self, source, text, config)
 
 
 class EnsembleTranslator(TorchSearch):

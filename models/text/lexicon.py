@@ -293,6 +293,54 @@ class Lexicon:
         fitting = (each for each in entries if each.form[0].isupper() or not is_name)
         return next((each.candidates[0] for each in fitting if each.candidates), "")
 
+    def translations(self, text: str, direction: str) -> tuple[str, ...]:
+        """Return the candidates of a text that is one word, those of one word first.
+
+        Without a sentence around it, a dictionary knows a word better than weights do. A capital
+        may be that of a sentence; a name, which is rarer with a small letter, and an acronym have
+        none.
+        """
+        word = text.strip()
+        if not WORD.fullmatch(word):
+            return ()
+        same = self.entries(direction, word.lower()).get(word.lower(), ())
+        exact = [each for each in same if each.form == word]
+        most = max((each.rarity for each in exact if not each.candidates), default=ALWAYS)
+        is_acronym = len(word) > 1 and word.isupper()
+        others = [one for one in same if one.form != word and one.rarity > most and not is_acronym]
+        found = dict.fromkeys(one for each in (*exact, *others) for one in each.candidates)
+        return tuple(sorted(found, key=lambda one: " " in one))
+
+    def in_sentence_case(self, text: str, direction: str) -> str:
+        """Return a heading With Capitals with small letters in the words that usually have them.
+
+        Models have learnt sentences, where a capital inside is a name's. Other texts stay as they
+        are, and so do headings whose first word may be a name. The length stays the same.
+        """
+        words = [*WORD.finditer(text)]
+        capitals = [one for one in words if one[0][0].isupper() and not one[0].isupper()]
+        is_heading = len(capitals) > 1 and not _is_sentence(text, words)
+        if not is_heading or capitals[0] != words[0]:
+            return text
+        first, *others = (self._rarities(one[0], direction) for one in capitals)
+        # a first word, such as Add, has the capital of many sentences
+        may_be_small = [first[0] >= first[1], *(small > capital for small, capital in others)]
+        names = may_be_small.index(False) if False in may_be_small else len(capitals)
+        small = {one.start() for one in capitals[1:names]}  # "New York Times" stays
+        return "".join(sign.lower() if at in small else sign for at, sign in enumerate(text))
+
+    def _rarities(self, word: str, direction: str) -> tuple[int, int]:
+        """Return the rarities of a capitalised word with a small letter, and as it is.
+
+        ALWAYS stands for a form without an entry; that of the small form is then less.
+        """
+        found = {word[0].lower() + word[1:]: ALWAYS - 1, word: ALWAYS}
+        for entry in self.entries(direction, word.lower()).get(word.lower(), ()):
+            if entry.form in found:
+                found[entry.form] = max(found[entry.form], entry.rarity)
+        small, capital = found.values()
+        return small, capital
+
     def read(self, text: str, direction: str) -> str:
         """Return what the model reads of a text."""
         return with_candidates(text, self.found(text, direction))
@@ -312,6 +360,11 @@ def _is_name(text: str, words: list[re.Match[str]], number: int) -> bool:
         return True
     if ENDS.search(between):
         return False
+    return _is_sentence(text, words)
+
+
+def _is_sentence(text: str, words: list[re.Match[str]]) -> bool:
+    """Return True for a text that is no heading With Capitals."""
     small = [one[0] for one in words if one[0][0].islower()]
     is_sentence = text.rstrip()[-1] in SENTENCE_ENDS or any(len(one) > SHORT for one in small)
     return is_sentence or len(small) * 2 >= len(words)
@@ -326,6 +379,24 @@ def stem(word: str) -> str:
 def stems(candidate: str) -> tuple[str, ...]:
     """Return the stems of the words of a candidate."""
     return tuple(map(stem, WORD.findall(candidate.lower())))
+
+
+class Stems:
+    """The words of a text, in any inflection."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.text = f" {' '.join(words)}"
+
+    def have(self, candidate: str) -> bool:
+        """Return True if each word of a candidate stands in the text."""
+        found = stems(candidate)
+        return bool(found) and all(f" {one}" in self.text for one in found)
+
+
+def is_one_of(text: str, candidates: Iterable[str]) -> bool:
+    """Return True if a text is a candidate, in any inflection, and nothing else."""
+    written = Stems(WORD.findall(text.lower()))
+    return any(len(text) <= len(one) + ENDING and written.have(one) for one in candidates)
 
 
 def form_of(text: str) -> str:

@@ -42,6 +42,8 @@ TEXTS = [
     "The <b>red</b> car costs {price} euros.",
     "- Good morning",
     "I have 3,500 books, e.g. about Zo\u00eb and Ma\u0308x.",
+    "Cancel",  # one word: its translation is the lexicon's
+    "Add New Rule",  # a heading: read in sentence case
 ]
 TRANSLATED = [0, 1, 4, 5, 6, 10]  # that are not copied
 Ask = Callable[..., Any]

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from attncli.faithful._kinds import CURRENCIES
+from attncli.faithful.numbers import in_style
 from attncli.faithful.protect import SOFT, is_sign
 from attncli.faithful.result import TranslatedLine
 from attncli.translate.engine import TranslateOptions
@@ -77,3 +78,46 @@ def test_a_small_number_is_in_the_translation_or_a_message_names_it(to: str) -> 
     for line, one in zip(lines, translated(lines, "en", to), strict=True):
         lost = {*re.findall(r"\d+", line)} - {*re.findall(r"\d+", one.text)}
         assert not lost or one.checks, (line, one.text)
+
+
+@pytest.mark.parametrize("to", ["de", "fr", "es"])
+@pytest.mark.parametrize("form", ["{}{}m", "{}{}M", "{}:15{}m", "{} {}.m."])
+def test_every_hour_of_half_a_day_is_one_of_24(to: str, form: str) -> None:
+    hours = [(hour, half) for hour in range(1, 13) for half in "ap"]
+    upper = form.endswith("M")
+    times = [form.format(hour, half.upper() if upper else half) for hour, half in hours]
+    lines = [f"The shop opens at {time} on Monday." for time in times]
+    for (hour, half), one in zip(hours, translated(lines, "en", to), strict=True):
+        if not re.search(rf"\b{hour}(:\d\d)? {half}\.\s?m", one.text):
+            [found, *minutes] = map(int, re.findall(r"\d+", one.text))
+            assert found == hour % 12 + 12 * (half == "p"), one.text
+            assert minutes in ([15],) if ":" in form else minutes in ([], [0]), one.text
+
+
+def test_hours_from_and_to_are_those_of_24() -> None:
+    for start in range(1, 13):
+        for end in range(1, 13):
+            for half in "ap":
+                last = end % 12 + 12 * (half == "p")
+                for first in {half, "a"}:
+                    raw = f"{start}{first}m-{end}{half}m"
+                    expected = f"{start % 12 + 12 * (first == 'p')}:00–{last}:00"
+                    assert in_style(raw, "en", "de") == expected
+                    assert in_style(raw, "de", "en") == raw
+                begins, _, ends = in_style(f"{start}-{end}{half}m", "en", "fr").partition("–")
+                length = (int(ends[:-3]) - int(begins[:-3])) % 24
+                assert ends == f"{last}:00" and length < 12  # the nearest hour before it
+    for raw, shown in (
+        ("9am-5:30pm", "9:00–17:30"),
+        ("9-5pm", "9:00–17:00"),
+        ("2-5pm", "14:00–17:00"),
+        ("10-12pm", "10:00–12:00"),
+        ("11:30-1pm", "11:30–13:00"),
+        ("9 AM – 5.45 PM", "9:00–17:45"),
+        ("9 a.m. - 5 p.m", "9:00–17:00"),
+    ):
+        assert in_style(raw, "en", "es") == shown
+    german = "Wir treffen uns von 3-5 am Montag."
+    assert "3-5" in translated([german], "de", "en")[0].text
+    [hours] = translated(["The shop is open 10am-4pm on Sundays."], "en", "de")
+    assert "10:00–16:00" in hours.text

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from models.core.errors import DamagedError
-from models.text.lexicon import MARKS, Lexicon, LexiconEntry, pack
+from models.text.lexicon import MARKS, Lexicon, LexiconEntry, is_one_of, pack
 
 Row = tuple[str, LexiconEntry]
 LETTERS = "abcdefghiäöüß"
@@ -139,7 +139,7 @@ def test_equal_entries_give_equal_bytes() -> None:
         ("Die mahngebühr fehlt.", "Die< reminder fee| fine> fehlt."),
         ("um halb sieben.", "um< half past six>."),
         ("halb offen", "halb offen"),
-        ("Gebühr", "Gebühr"),  # the model knows it,
+        ("Die Gebühr", "Die Gebühr"),  # the model knows it,
         ("Parkgebühr", "< Parkgebühr= park fee>"),  # but no compound with it
         ("Parksgebühr", "< Parksgebühr= park fee>"),
         ("", ""),
@@ -232,3 +232,108 @@ def test_sizes_count_the_entries_with_candidates(count: int) -> None:
     assert {way: found.get(way, 0) for way in expected} == expected
     assert [*found] == sorted(found)
     assert Lexicon().sizes() == {}
+
+
+HEADING = [
+    row("save", "speichern", rarity=12),
+    row("Save", rarity=9),
+    row("edit", "bearbeiten", rarity=11),
+    row("york", "York", rarity=2),
+    row("York", rarity=9),
+    row("times", "mal", rarity=12),
+    row("new", "neu", rarity=12),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Save Edit", "Save edit"),
+        ("Save and Edit", "Save and edit"),
+        ("SAVE Edit", "SAVE Edit"),
+        ("Save PDF Edit", "Save PDF edit"),
+        ("New York Times", "New York Times"),  # what follows a name belongs to it
+        ("Times New York", "Times new York"),
+        ("Maria Edit", "Maria Edit"),  # a first word that may be a name
+        ("save Edit", "save Edit"),
+        ("Save Edit.", "Save Edit."),  # a sentence
+        ("We Always Save something Edit", "We Always Save something Edit"),
+        ("Save", "Save"),
+        ("12 Save Edit", "12 Save edit"),
+    ],
+)
+def test_a_heading_with_capitals_is_read_in_sentence_case(text: str, read: str) -> None:
+    lexicon = Lexicon(added=HEADING)
+    assert lexicon.in_sentence_case(text, "de-en") == read
+    assert lexicon.in_sentence_case(read, "de-en") == read
+
+
+def test_sentence_case_changes_nothing_but_first_letters() -> None:
+    rng, lexicon = random.Random(4), Lexicon(added=HEADING)
+    words = [
+        "Save",
+        "save",
+        "EDIT",
+        "Edit",
+        "Times",
+        "of",
+        "York",
+        "Ünal",
+        "it's",
+        "4",
+        "-",
+        "(",
+        "New",
+    ]
+    for count in (0, 1, 2, 3, 10, 1000):
+        text = " ".join(rng.choices(words, k=count))
+        found = lexicon.in_sentence_case(text, "de-en")
+        assert found.lower() == text.lower()
+        assert all(a == b or (a.isupper() and not before.isalpha())
+                   for before, a, b in zip(f" {text}", text, found, strict=False))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        ("cancel", ("abbrechen", "nicht mehr wollen")),  # those of one word first
+        (" Cancel ", ("abbrechen", "nicht mehr wollen")),
+        ("Thanks", ("danke", "Danke")),  # the form in the same case first
+        ("thanks", ("Danke", "danke")),
+        ("Smith", ()),  # a name
+        ("smith", ("Schmied",)),
+        ("ROSE", ()),  # an acronym
+        ("Rose", ("stieg",)),  # more often a word than a name
+        ("cancel it", ()),
+        ("cancel!", ()),
+        ("unknown", ()),
+        ("", ()),
+    ],
+)
+def test_a_text_of_one_word_has_the_translations_of_its_forms(
+    text: str, candidates: tuple[str, ...]
+) -> None:
+    rows = [
+        *(row("cancel", "nicht mehr wollen", "abbrechen", rarity=10), row("Thanks", "danke")),
+        *(row("thanks", "Danke"), row("Smith", rarity=6), row("smith", "Schmied", rarity=6)),
+        *(row("Rose", rarity=3), row("rose", "stieg", rarity=10)),
+    ]
+    assert Lexicon(pack(rows, 5)).translations(text, "de-en") == candidates
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("Abbrechen", True),
+        ("abgebrochen", False),
+        ("abbrechend", True),  # an inflection
+        ("abbrechen und gehen", False),
+        ("Cancelieren", False),
+        ("Nicht mehr wollen", True),
+        ("", False),
+    ],
+)
+def test_an_output_is_a_candidate_in_any_inflection_and_nothing_else(
+    text: str, is_one: bool
+) -> None:
+    assert is_one_of(text, ("abbrechen", "nicht mehr wollen")) == is_one
