@@ -24,13 +24,12 @@ from attncli.caption._captions import Captioned, read_captions, styled
 from attncli.caption._dev import DevCaptions
 from attncli.caption._self_critical import SelfCritical
 from attncli.caption.features import FeatureStore, ImageFiles, feature_stores
-from attncli.caption.source import ImageTraining
+from attncli.caption.source import ImageTraining, start_advice
 from attncli.data.alignments import WordLinks, cell_links, read_word_links
 from attncli.data.corpus import held_out
 from attncli.data.named_files import content_hash
 from attncli.terminal.messages import abridged, counted
 from attncli.training.config import TrainConfig
-from attncli.training.configuration import start_advice
 from attncli.training.dev import Data
 from attncli.training.examples import Table
 from attncli.training.interfaces import Progress

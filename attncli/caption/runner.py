@@ -110,19 +110,15 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOpt
             batches, again, more = tee(
                 (opened for group in chunks for opened in opener.opened(group, size)), 3
             )
-            shown = (
-                [each.shown for each in some if isinstance(each, OpenedImage)] for _, some in again
-            )
-            steering = (
-                each.steering for _, some in more for each in some if isinstance(each, OpenedImage)
-            )
+            shown = ([each.shown for each in usable(some)] for _, some in again)
+            steering = (each.steering for _, some in more for each in usable(some))
             captions = self.model.batches(shown, attention=weights, steering=steering)
             for (files, images), found in zip(batches, captions, strict=True):
                 captioned = iter(found)
                 yield [
-                    self._result(file, image, next(captioned))
-                    if isinstance(image, OpenedImage)
-                    else CaptionedImage(file, (), fault=image)
+                    CaptionedImage(file, (), fault=image)
+                    if isinstance(image, ModelError)
+                    else self._result(file, image, next(captioned))
                     for file, image in zip(files, images, strict=True)
                 ]
 
@@ -205,6 +201,11 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOpt
         yield result.note
         if result.hypotheses and result.hypotheses[0].truncated:
             yield f"{result.file.name}: the caption was cut at its length limit {RAISED}"
+
+
+def usable(images: Iterable[OpenedImage | ModelError]) -> list[OpenedImage]:
+    """Return the images that could be opened."""
+    return [each for each in images if not isinstance(each, ModelError)]
 
 
 def name_of(file: NamedFile) -> str:

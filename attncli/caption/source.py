@@ -13,12 +13,12 @@ from attncli.data import scenes
 from attncli.data.embedded import as_table, as_tar
 from attncli.data.named_files import find_images, open_images
 from attncli.training.config import DataConfig
-from attncli.training.configuration import names_shipped_network
 from attncli.training.sources import Comparison, Sizes, TrainingSource
+from models.core.config import ImageConfig
 from models.core.errors import ModelError
 from models.core.settings import option
 from models.storage.digests import weights_hash
-from models.storage.installed import shipped_captioner
+from models.storage.installed import BOX, DEFAULTS, shipped_captioner
 
 if TYPE_CHECKING:
     pass
@@ -142,3 +142,19 @@ class ImageTraining(TrainingSource):
             names = [image.image for image in read_captions(path, part="test")]
             find_images(names, open_images(self.data.images), str(path))
         return files
+
+
+def names_shipped_network(image: ImageConfig) -> bool:
+    """Return True if the image network is that of the shipped captioner."""
+    return (image.encoder, image.weights) == (ImageConfig.encoder, ImageConfig.weights)
+
+
+def start_advice(image: ImageConfig, start_from: str) -> tuple[str, ...]:
+    """Return a line that names the shipped captioner as a start, if only its network is used."""
+    name = DEFAULTS["caption"]
+    if start_from or not names_shipped_network(image) or not (BOX / name).exists():
+        return ()
+    return (
+        f"image network: that of the shipped model {name}; with few images, "
+        f"--start-from {name} starts from its decoder and vocabulary too",
+    )

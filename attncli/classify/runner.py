@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,15 +31,6 @@ Nbest = Annotated[int, typer.Option("--nbest", "-n", min=1, help="Labels per lin
 UNKNOWN = "unknown"  # label of a text without a letter that an identifier of languages knows
 CODE = re.compile("[a-z]{2,3}")
 DIGITS = 4
-
-
-class Pieces(NamedTuple):
-    """The texts that are classified for a line."""
-
-    line: Line
-    parts: list[str]  # none for an empty, unknown or faulty line
-    note: str = ""
-    unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,18 +111,15 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine, "Classifier", ClassifyOptio
         classifier, nbest = self.model, self.options.nbest
         for chunk in chunks:
             plans = [plan_line(line, classifier) for line in chunk]
-            cut = any(len(plan.parts) > 1 for plan in plans)
+            cut = any(len(parts) > 1 for _, parts in plans)
             results = classifier.stream(
-                [part for plan in plans for part in plan.parts],
+                [part for _, parts in plans for part in parts],
                 nbest=len(classifier.labels) if cut else nbest,
                 attention=weights,
                 max_batch_tokens=self.options.compute.batch_tokens,
             )
-            found = [[next(results) for _ in plan.parts] for plan in plans]
-            yield [
-                replace(_outcome(plan, parts, classifier, nbest), by=self)
-                for plan, parts in zip(plans, found, strict=True)
-            ]
+            found = [(line, [next(results) for _ in parts]) for line, parts in plans]
+            yield [replace(_classified(*each, classifier, nbest), by=self) for each in found]
 
     @property
     def several(self) -> bool:
@@ -173,33 +161,37 @@ class ClassifyRunner(RowRunner[Line, ClassifiedLine, "Classifier", ClassifyOptio
         return None if result.line.fault else result.label
 
 
-def plan_line(line: Line, classifier: Classifier) -> Pieces:
-    """Return the parts of a line: itself, or several if it is too long for the model."""
+def plan_line(line: Line, classifier: Classifier) -> tuple[ClassifiedLine, list[str]]:
+    """Return a line and the texts that are classified for it: itself, or parts of a long one.
+
+    There are none for an empty, unknown or faulty line, which is complete.
+    """
     is_unknown = classifier.tokenizer.is_unknown
     if line.fault:
-        return Pieces(line, [], f"line {line.number} is {line.fault}; not classified")
+        note = f"line {line.number} is {line.fault}; not classified"
+        return ClassifiedLine(line, note=note), []
     if not line.text.strip():
-        return Pieces(line, [])
+        return ClassifiedLine(line), []
     known = (letter for letter in filter(str.isalpha, line.text) if not is_unknown(letter))
     if all(map(CODE.fullmatch, classifier.labels)) and not any(known):
-        return Pieces(line, [], unknown=True)
+        return ClassifiedLine(line, (LabelProbability(UNKNOWN, 1.0),)), []
     length, most = classifier.source_length(line.text), classifier.max_source_length
     if length <= most:
-        return Pieces(line, [line.text])
+        return ClassifiedLine(line), [line.text]
     parts = split(line.text, lambda text: classifier.source_length(text) <= most)
     note = f"line {line.number} has {length} tokens and the model takes {most}"
-    return Pieces(line, parts, f"{note}; classified in {len(parts)} parts")
+    return ClassifiedLine(line, note=f"{note}; classified in {len(parts)} parts"), parts
 
 
-def _outcome(
-    plan: Pieces, parts: list[Classification], classifier: Classifier, nbest: int
+def _classified(
+    line: ClassifiedLine, parts: list[Classification], classifier: Classifier, nbest: int
 ) -> ClassifiedLine:
+    """Return a line with the results of its parts."""
     if not parts:
-        labels = (LabelProbability(UNKNOWN, 1.0),) if plan.unknown else ()
-        return ClassifiedLine(plan.line, labels, note=plan.note)
+        return line
     lengths = [classifier.source_length(part.text) for part in parts]
-    found = _joined(plan.line.text, parts, lengths) if len(parts) > 1 else parts[0]
-    return ClassifiedLine(plan.line, found.labels[:nbest], found.words, found.heads, plan.note)
+    _, labels, words, heads = _joined(line.text, parts, lengths) if len(parts) > 1 else parts[0]
+    return replace(line, labels=labels[:nbest], words=words, heads=heads)
 
 
 def _joined(text: str, parts: Sequence[Classification], lengths: Sequence[int]) -> Classification:

@@ -82,6 +82,10 @@ class Runner(ABC, Generic[Item, Result, Model, TaskOptions]):
         """model: with the settings of the options, as `of` makes it."""
         self.model, self.options = model, options
 
+    def __deepcopy__(self, memo: object) -> Self:
+        """Return this runner: copies of a result, as `dataclasses.asdict` makes them, share it."""
+        return self
+
     @staticmethod
     @abstractmethod
     def load(models: Models, options: TaskOptions, /) -> Any:

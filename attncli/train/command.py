@@ -20,6 +20,7 @@ from attncli.terminal.messages import one_cell
 from attncli.train import options
 from attncli.train._advice import start_advice
 from attncli.train.command_line import settings
+from attncli.train.configuration import check_effect
 from attncli.train.display import (
     Display,
     launch,
@@ -29,7 +30,6 @@ from attncli.train.display import (
 )
 from attncli.train.folder import RunFolder
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.configuration import check_effect
 from attncli.training.interfaces import AlreadyFinished
 from attncli.training.sources import TrainingSource, training_source
 from attncli.translate.corpora import parse_corpus

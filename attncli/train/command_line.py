@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from attncli.train._fitting import measured, new_weights, short_warm_up
+from attncli.train.configuration import data_names, run_config
 from attncli.training.config import (
     DataConfig,
     RunConfig,
     absolute_path,
 )
-from attncli.training.configuration import data_names, run_config
 from attncli.training.sources import find_training_source, named_kind
 from attncli.training.toml import read_toml
 from attncli.translate.corpora import CorpusConfig, languages_of

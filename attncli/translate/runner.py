@@ -163,7 +163,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine, "TextTranslator", Translat
             translated = partial(memory.first, translate=translated)
         found = translated(chunks) if options.verbatim else by_line(chunks, translated)
         if weights:
-            from attncli.translate.aligned import with_alignments  # imports torch
+            from attncli.translate._aligned import with_alignments  # imports torch
 
             found = with_alignments(found, self._aligners)
         for results in found:
@@ -177,7 +177,7 @@ class TranslateRunner(RowRunner[Line, TranslatedLine, "TextTranslator", Translat
 
     def weighed(self, result: TranslatedLine) -> TranslatedLine:
         """Return a result with the alignment by each model; a text that was copied has no links."""
-        from attncli.translate.aligned import with_alignments  # imports torch
+        from attncli.translate._aligned import with_alignments  # imports torch
 
         if result.alignments:
             return result

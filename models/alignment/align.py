@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from models.alignment._links import Links, extract, mutual, symmetrise
 from models.alignment.chain import smoothed
-from models.alignment.links import Links, extract, mutual, symmetrise
 from models.alignment.weights import (
     ALL_HEADS,
     Encoded,

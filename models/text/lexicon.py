@@ -38,6 +38,8 @@ VISIBLE = str.maketrans(dict(zip(MARKS, "<|=>", strict=True)))
 BLOCK = 1 << 13  # characters
 MOST_BLOCK = 1 << 18  # bytes of a block
 CACHED = 256  # blocks in memory
+COMMONEST = 99  # binary digits of a count that no form has
+OWN = 3  # binary digits by which a form with candidates of its own may be rarer than another case
 LONGEST = 5  # words of a form
 CANDIDATES = 3  # of an entry
 ALWAYS = -1  # rarity of an entry that is read wherever its form stands, as a user's
@@ -337,7 +339,9 @@ class Lexicon:
         found = {word[0].lower() + word[1:]: ALWAYS - 1, word: ALWAYS}
         for entry in self.entries(direction, word.lower()).get(word.lower(), ()):
             if entry.form in found:
-                found[entry.form] = max(found[entry.form], entry.rarity)
+                is_own = entry.form == word and entry.candidates  # as those of May and Sun
+                rarity = (entry.rarity or COMMONEST) + OWN if is_own else entry.rarity
+                found[entry.form] = max(found[entry.form], rarity)
         small, capital = found.values()
         return small, capital
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from attncli.catalogue._facts import catalogue
+from attncli.train.configuration import run_config
 from attncli.train.job import check_buildable
-from attncli.training.configuration import run_config
 from attncli.training.toml import from_toml
 from models import build
 from models.attention.config import HardConfig

@@ -26,7 +26,7 @@ from attncli.compare._variants import find, variants, with_grid
 from attncli.compare.command import ComparedData, base_config
 from attncli.render.plots import FORMATS
 from attncli.scoring.score import MetricScore
-from attncli.training.configuration import run_config
+from attncli.train.configuration import run_config
 from attncli.training.sources import comparison_of
 from models.networks.bundle import Bundle, read
 from tests.attncli.command_line import Attn, evaluated, flags

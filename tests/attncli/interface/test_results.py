@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import pickle
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +174,7 @@ def test_results_are_pickled_without_their_models(toy_classifier: Path) -> None:
     ):
         sent = pickle.dumps(one)
         assert len(sent) < 5000 and pickle.loads(sent) == one
+        assert asdict(one)["line"] == one.line and copy.deepcopy(one) == one
 
 
 def test_a_caption_without_maps_or_an_image_that_is_missing_is_refused(

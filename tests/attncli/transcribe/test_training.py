@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from attncli.train.configuration import run_config
 from attncli.training.config import RunConfig
-from attncli.training.configuration import run_config
 from attncli.training.sources import training_source
 from attncli.transcribe import tones
 from attncli.transcribe._examples import SoundExamples, read_transcripts

@@ -11,7 +11,7 @@ import pytest
 from attncli.align.pairs import Aligner
 from attncli.faithful.divide import split
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.translate.aligned import with_alignments
+from attncli.translate._aligned import with_alignments
 from attncli.translate.chunks import translate_lines
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner

@@ -14,6 +14,7 @@ from attncli.faithful.result import TranslatedLine
 from attncli.translate.engine import TranslateOptions
 from attncli.translate.runner import TranslateRunner
 from models.storage.installed import BOX, is_bundle
+from tests.attncli.translate.calendar_names import MONTHS, SHORT_MONTHS
 
 if not is_bundle(BOX / "everyday"):
     pytest.skip("the models are not in the box", allow_module_level=True)
@@ -121,3 +122,19 @@ def test_hours_from_and_to_are_those_of_24() -> None:
     assert "3-5" in translated([german], "de", "en")[0].text
     [hours] = translated(["The shop is open 10am-4pm on Sundays."], "en", "de")
     assert "10:00–16:00" in hours.text
+
+
+@pytest.mark.parametrize("to", ["de", "fr", "es"])
+@pytest.mark.parametrize(
+    "form", ["on {wide} {day}.", "by {short} {day}, 2024.", "on {short}. {day}."]
+)
+def test_every_month_with_a_day_is_that_month(to: str, form: str) -> None:
+    rows = [(month, day) for month in range(12) for day in (2, 11, 23)]
+    lines = [
+        form.format(wide=MONTHS["en"][month], short=SHORT_MONTHS[month], day=day)
+        for month, day in rows
+    ]
+    lines = [f"We leave {line}" for line in lines]
+    for (month, day), one in zip(rows, translated(lines, "en", to), strict=True):
+        assert MONTHS[to][month].lower() in one.text.lower(), one.text
+        assert re.search(rf"(?<!\d){day}(?!\d)", one.text), one.text

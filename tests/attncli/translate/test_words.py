@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from babel.dates import get_day_names, get_month_names
 
 from models import load
 from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.storage.installed import BOX, is_bundle
 from models.text.lexicon import is_one_of
 from tests.attncli.command_line import Attn
+from tests.attncli.translate.calendar_names import DAYS, MONTHS
 
 DIRECTIONS = [pair for one in ("de", "fr", "es") for pair in (("en", one), (one, "en"))]
 
@@ -27,10 +27,7 @@ def outputs(attn: Attn, source: str, target: str, texts: list[str], *more: str) 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_every_day_and_month_alone_is_translated(attn: Attn, source: str, target: str) -> None:
-    names = [
-        [*get_day_names("wide", locale=one).values(), *get_month_names("wide", locale=one).values()]
-        for one in (source, target)
-    ]
+    names = [[*DAYS[one], *MONTHS[one]] for one in (source, target)]
     found = outputs(attn, source, target, names[0])
     assert [one.lower() for one in found] == [one.lower() for one in names[1]]
 

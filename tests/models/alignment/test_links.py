@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.alignment import symmetrise
-from models.alignment.links import EXTRACTS, coupling, diagonal, extract
+from models.alignment._links import EXTRACTS, coupling, diagonal, extract
 from models.core.use_config import AlignConfig
 
 WEIGHTS = torch.tensor([[0.6, 0.3, 0.0], [0.7, 0.1, 0.1], [0.0, 0.3, 0.3]])  # (J, I)

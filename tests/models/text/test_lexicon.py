@@ -242,6 +242,8 @@ HEADING = [
     row("York", rarity=9),
     row("times", "mal", rarity=12),
     row("new", "neu", rarity=12),
+    *(row("may", rarity=14), row("May", "Mai", rarity=12), row("sun", "Sonne", rarity=10)),
+    *(row("Sun", "Sonntag"), row("action", "Aktion", rarity=11), row("Action", rarity=7)),
 ]
 
 
@@ -260,6 +262,8 @@ HEADING = [
         ("We Always Save something Edit", "We Always Save something Edit"),
         ("Save", "Save"),
         ("12 Save Edit", "12 Save edit"),
+        ("Edit Action", "Edit action"),
+        ("Save Sun May", "Save Sun May"),  # words of their own
     ],
 )
 def test_a_heading_with_capitals_is_read_in_sentence_case(text: str, read: str) -> None:

@@ -1,22 +1,17 @@
-"""Configuration of a run, and its initial model."""
+"""Configuration of a run, and the settings that have an effect in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attncli.task.table import TRAINING
 from attncli.training.config import RunConfig
 from attncli.training.sources import find_training_source, not_for, source_of_run
-from models.core.config import ImageConfig
 from models.core.errors import ConfigurationError
 from models.core.settings import check_limits, fields_of, merged, overridden
 from models.core.sources import source_of
-from models.storage.installed import BOX, DEFAULTS
 from models.storage.presets import preset as find_preset
-
-if TYPE_CHECKING:
-    pass
 
 NEEDS: Mapping[str, tuple[str, Callable[[RunConfig], Any]]] = {  # for an effect
     **dict.fromkeys(
@@ -82,19 +77,3 @@ def check_effect(assignment: str, config: RunConfig) -> None:
         reason = f"{setting} has no effect without {needed}"
     if reason:
         raise ConfigurationError(reason, "settings that the run reads", f"leave out {setting}")
-
-
-def names_shipped_network(image: ImageConfig) -> bool:
-    """Return True if the image network is that of the shipped captioner."""
-    return (image.encoder, image.weights) == (ImageConfig.encoder, ImageConfig.weights)
-
-
-def start_advice(image: ImageConfig, start_from: str) -> tuple[str, ...]:
-    """Return a line that names the shipped captioner as a start, if only its network is used."""
-    name = DEFAULTS["caption"]
-    if start_from or not names_shipped_network(image) or not (BOX / name).exists():
-        return ()
-    return (
-        f"image network: that of the shipped model {name}; with few images, "
-        f"--start-from {name} starts from its decoder and vocabulary too",
-    )
