@@ -21,7 +21,7 @@ from models.attention.normalisers import Entmax15, Sparsemax
 from models.attention.positions import Alibi, Rotary
 from models.attention.scores import Cosine, QkNorm
 from models.attention.transformer import CrossAttention
-from models.core.config import AttentionConfig, TransformerAttentionConfig
+from models.core.attention_config import AttentionConfig, TransformerAttentionConfig
 from models.core.registry import find
 from models.core.types import Memory, VocabularySizes
 from models.explain.methods import STEPS, gradient_times_input, integrated_gradients

@@ -11,7 +11,8 @@ from attncli.catalogue._runs import is_run, summary
 from attncli.train.configuration import run_config
 from attncli.training.toml import to_toml
 from models.core import registry
-from models.core.config import ModelConfig, all_parts, part_fields
+from models.core.attention_config import all_parts, part_fields
+from models.core.config import ModelConfig
 from models.core.errors import UnknownNameError, unknown_name
 from models.core.settings import from_dict, option
 from models.core.sources import source_of, vocabulary_sizes

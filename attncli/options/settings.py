@@ -23,7 +23,7 @@ from typer.models import OptionInfo
 from attncli.options.shared import Device, Threads
 from attncli.terminal import console
 from attncli.terminal.messages import Messages, Silent
-from models.core.config import ReadMode
+from models.core.attention_config import ReadMode
 from models.core.errors import ConfigurationError, UnknownNameError
 from models.core.settings import fields_of, flat, option, overridden, to_dict
 from models.core.use_config import SearchConfig

@@ -14,7 +14,7 @@ from attncli.serve._service import service_of
 from attncli.task.runner import JsonObject
 from attncli.version import __version__
 from models.core.annexes import find_part
-from models.core.config import ReadMode
+from models.core.attention_config import ReadMode
 from models.core.errors import NotFoundError
 from models.storage.archive import read_card
 from models.storage.settings import read_settings

@@ -34,7 +34,8 @@ from attncli.serve._requests import (
     while_connected,
 )
 from attncli.serve.models import Job, ServedModel
-from models.core.config import FormOfAddress, ReadMode
+from models.core.attention_config import ReadMode
+from models.core.config import FormOfAddress
 from models.core.limits import GIVE_TURN, free_memory
 from models.text.languages import Term
 

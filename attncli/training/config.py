@@ -17,9 +17,10 @@ from attncli.scoring.score import BleuTokenizer
 from attncli.task.table import TRAINING
 from attncli.training.interfaces import METRICS
 from models.core.annexes import entries
-from models.core.config import MAX_SEED, AttentionLossConfig, ModelConfig, every_setting
+from models.core.attention_config import AttentionLossConfig
+from models.core.config import ModelConfig, every_setting
 from models.core.registry import DEFAULT_SOURCE, source_name
-from models.core.settings import Limits, from_dict, merged, option
+from models.core.settings import MAX_SEED, Limits, from_dict, merged, option
 from models.core.use_config import SavedSearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models.attention.base import Attention
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 
 
 def test_manhattan_is_its_formula(monkeypatch: pytest.MonkeyPatch) -> None:

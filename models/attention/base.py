@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from models.attention.config import AdditiveConfig
 from models.attention.softmax import History, NullSlot, grouped
-from models.core.config import AttentionConfig, TextConfig
+from models.core.attention_config import AttentionConfig
+from models.core.config import TextConfig
 from models.core.errors import ConfigurationError, InputError
 from models.core.registry import find
 from models.core.settings import check_limits

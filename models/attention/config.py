@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, get_args
 
-from models.core.config import MAX_SIZE, MAX_SLOTS, AttentionConfig, ReadMode
-from models.core.settings import option
+from models.core.attention_config import AttentionConfig, ReadMode
+from models.core.settings import MAX_SIZE, MAX_SLOTS, option
 
 
 @dataclass(frozen=True, eq=False, repr=False)

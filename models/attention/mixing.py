@@ -10,7 +10,8 @@ from torch.nn.functional import elu
 
 from models.attention.layers import FeedForward
 from models.attention.multihead import split
-from models.core.config import BlocksConfig, SelfAttentionConfig
+from models.core.attention_config import SelfAttentionConfig
+from models.core.config import BlocksConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find

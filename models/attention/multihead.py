@@ -32,7 +32,7 @@ from models.attention.reads import Soft
 from models.attention.scores import ScaledDot
 from models.attention.softmax import History, grouped, masked_softmax
 from models.attention.windows import Global
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.types import AttentionOutput, Looks, Memory

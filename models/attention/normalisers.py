@@ -11,7 +11,7 @@ from torch.nn.functional import logsigmoid, pad
 from models.attention.base import MonotonicNormaliser
 from models.attention.config import MoChAConfig
 from models.attention.softmax import masked_softmax
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 
 OUTSIDE = -2.0  # a score this far below the largest one is never in the support
 FIRST_OFFSET = -1.0  # r: a step of an untrained model stops at each slot with probability 1/4

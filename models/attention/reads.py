@@ -10,7 +10,7 @@ from torch import Tensor
 from models.attention.base import Read
 from models.attention.config import HardConfig
 from models.attention.softmax import History
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.settings import check_limits, limits_of, within
 from models.core.types import AttentionOutput
 

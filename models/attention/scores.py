@@ -11,7 +11,7 @@ from torch.nn.functional import normalize, softplus
 from models.attention.base import Score
 from models.attention.config import AdditiveConfig, LayerConfig
 from models.attention.softmax import History
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.errors import InputError
 from models.core.numerics import Linear, additive_energy, feed_forward_energy
 

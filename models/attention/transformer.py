@@ -14,12 +14,8 @@ from models.attention.base import check_slots, is_monotonic, uses_coverage, with
 from models.attention.multihead import HeadsOutput, KeyValue, MultiHead, Visible, repeated
 from models.attention.positions import position
 from models.attention.softmax import History
-from models.core.config import (
-    AttentionConfig,
-    BlocksConfig,
-    TransformerAttentionConfig,
-    TransformerDecoderConfig,
-)
+from models.core.attention_config import AttentionConfig, TransformerAttentionConfig
+from models.core.config import BlocksConfig, TransformerDecoderConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find

@@ -24,6 +24,13 @@ V = TypeVar("V")
 Tables = Mapping[str, Mapping[str, Any]]  # settings by table
 Values = dict[str, Any]  # settings by name, as JSON and TOML store them, tables in tables
 TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+# ceilings, so that a damaged or hostile config.json cannot ask for unbounded work
+MAX_SIZE = 2**16  # features of a layer
+MAX_LAYERS = 256
+MAX_SLOTS = 2**20  # source and target lengths
+MAX_SEED = 2**63 - 1
+
 DEEPEST = 1000  # parts of a dotted key of TOML, whose time grows with their square
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.core.config import MAX_SEED, MAX_SLOTS
 from models.core.errors import ConfigurationError
-from models.core.settings import option
+from models.core.settings import MAX_SEED, MAX_SLOTS, option
 
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 

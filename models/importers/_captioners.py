@@ -15,10 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.core.config import MAX_SIZE, MAX_SLOTS
 from models.core.errors import intact
 from models.core.files import open_regular
-from models.core.settings import Values, parse_json
+from models.core.settings import MAX_SIZE, MAX_SLOTS, Values, parse_json
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers._schema import (
     Rule,

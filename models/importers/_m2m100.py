@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from models.core.config import MAX_SLOTS
 from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
-from models.core.settings import Values
+from models.core.settings import MAX_SLOTS, Values
 from models.core.use_config import TokenizerConfig
 from models.importers._marian import SIZES, Bart, read_vocabulary
 from models.importers._schema import Rule, read_json, rules

@@ -15,10 +15,9 @@ from pathlib import Path
 
 from torch import Tensor
 
-from models.core.config import MAX_SLOTS
 from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
-from models.core.settings import Values
+from models.core.settings import MAX_SLOTS, Values
 from models.core.use_config import TokenizerConfig
 from models.importers._schema import Rule, read_json, read_list, renamed, rules, validated
 from models.importers._weights import NumpyWeights

@@ -10,10 +10,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin
 
-from models.core.config import MAX_LAYERS, MAX_SIZE, MAX_SLOTS
 from models.core.errors import DamagedError, intact
 from models.core.files import read_regular
-from models.core.settings import TYPE_NAMES, Values, parse_json, short
+from models.core.settings import (
+    MAX_LAYERS,
+    MAX_SIZE,
+    MAX_SLOTS,
+    TYPE_NAMES,
+    Values,
+    parse_json,
+    short,
+)
 from models.text.vocabulary import MAX_PIECES
 
 MAX_TEXT_BYTES = 1 << 16  # of a setting

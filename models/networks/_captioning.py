@@ -9,7 +9,7 @@ from torch import Tensor
 
 from models.attention.base import Attention, is_monotonic, uses_coverage
 from models.attention.layers import Embedding
-from models.core.config import RECURRENT_SCORE
+from models.core.attention_config import RECURRENT_SCORE
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find

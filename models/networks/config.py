@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from models.core.config import (
-    MAX_LAYERS,
-    MAX_SIZE,
     AttendingConfig,
     BlocksConfig,
     CopyConfig,
@@ -21,7 +19,7 @@ from models.core.config import (
     TransformerDecoderConfig,
     named,
 )
-from models.core.settings import option, with_default
+from models.core.settings import MAX_LAYERS, MAX_SIZE, option, with_default
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,8 +8,8 @@ from torch import nn
 
 from models.attention.layers import Embedding
 from models.attention.transformer import CrossAttention
+from models.core.attention_config import RECURRENT_SCORE
 from models.core.config import (
-    RECURRENT_SCORE,
     AttendingConfig,
     BlocksConfig,
     DecoderConfig,

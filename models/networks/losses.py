@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from models.attention.reads import Hard
-from models.core.config import AttentionLossConfig
+from models.core.attention_config import AttentionLossConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import linear
 from models.core.settings import check_limits

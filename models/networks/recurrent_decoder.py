@@ -11,12 +11,7 @@ from models.attention.base import PreparedMemory, check_slots
 from models.attention.layers import Bridge, Embedding, Recurrence
 from models.attention.multihead import attention, read_values
 from models.attention.softmax import History
-from models.core.config import (
-    AttendingConfig,
-    ReadoutConfig,
-    RecurrentDecoderConfig,
-    TextConfig,
-)
+from models.core.config import AttendingConfig, ReadoutConfig, RecurrentDecoderConfig, TextConfig
 from models.core.numerics import Linear
 from models.core.types import AttentionOutput, Looks, Memory, at_steps
 from models.networks.decoder import NOTHING, Decoder, DecoderOutput, Wanted

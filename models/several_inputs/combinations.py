@@ -11,7 +11,7 @@ from models.attention.base import Attention, PreparedMemory, is_monotonic, uses_
 from models.attention.multihead import Heads, HeadsOutput, attention, read_values
 from models.attention.softmax import History, masked_softmax
 from models.attention.transformer import composition
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.registry import find

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from models.core.config import (
-    MAX_SIZE,
     AttendingConfig,
     ModelConfig,
     ReadoutConfig,
@@ -14,7 +13,7 @@ from models.core.config import (
     TransformerDecoderConfig,
     named,
 )
-from models.core.settings import Settings, option
+from models.core.settings import MAX_SIZE, Settings, option
 
 
 @dataclass(frozen=True, eq=False, repr=False)

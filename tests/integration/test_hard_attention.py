@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 import pytest
 
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.networks.bundle import Bundle, save, sizes_of
 from models.storage.presets import model_config

@@ -17,7 +17,7 @@ from models.attention.config import HardConfig
 from models.attention.normalisers import Monotonic
 from models.attention.reads import Hard
 from models.attention.softmax import History
-from models.core.config import AttentionConfig, SelfAttentionConfig
+from models.core.attention_config import AttentionConfig, SelfAttentionConfig
 from models.core.errors import ModelError
 from models.core.registry import find, names
 from models.core.settings import fields_of, limits_of

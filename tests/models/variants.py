@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from models.core.config import ACTIVATIONS, ModelConfig, SelfAttentionConfig
+from models.core.attention_config import SelfAttentionConfig
+from models.core.config import ACTIVATIONS, ModelConfig
 from models.core.registry import names
 from models.core.sources import vocabulary_sizes
 from models.core.types import Batch

@@ -20,7 +20,7 @@ from attncli.caption._captions import (
     styled,
 )
 from attncli.training.examples import Side, Table, epoch_plan
-from models.core.config import AttentionLossConfig
+from models.core.attention_config import AttentionLossConfig
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
 from models.networks.bundle import build, sizes_of

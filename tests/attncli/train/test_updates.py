@@ -22,7 +22,8 @@ from attncli.train.configuration import run_config
 from attncli.train.folder import RunFolder, read_config
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.interfaces import Interrupted, Started, UpdateBatch
-from models.core.config import AttentionConfig, AttentionLossConfig, ModelConfig
+from models.core.attention_config import AttentionConfig, AttentionLossConfig
+from models.core.config import ModelConfig
 from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder

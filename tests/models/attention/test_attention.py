@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from models.attention.base import Attention
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.registry import names
 from models.core.types import Memory
 from models.networks.bundle import build

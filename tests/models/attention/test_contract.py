@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.attention.multihead import attention, read_values
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.registry import names
 from models.core.types import Memory
 from models.networks.decoder import DecoderOutput

@@ -14,7 +14,7 @@ from torch import Tensor
 from models.attention import reads
 from models.attention.reads import Hard
 from models.attention.softmax import History
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.types import AttentionOutput, Batch
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder

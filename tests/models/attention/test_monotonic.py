@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models.attention.multihead import attention
 from models.attention.normalisers import MoChA, Monotonic, expected_stops
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.types import Memory
 from tests.models.small import changed
 

@@ -10,7 +10,11 @@ from torch import Tensor
 
 from models.attention.multihead import Heads
 from models.attention.transformer import CrossAttention, SelfAttention
-from models.core.config import AttentionConfig, SelfAttentionConfig, TransformerAttentionConfig
+from models.core.attention_config import (
+    AttentionConfig,
+    SelfAttentionConfig,
+    TransformerAttentionConfig,
+)
 from models.core.types import Memory
 from models.networks.config import TransformerConfig
 

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from models.attention.pooling import Pooling, final_state
-from models.core.config import AttentionConfig, ModelConfig
+from models.core.attention_config import AttentionConfig
+from models.core.config import ModelConfig
 from models.core.registry import find, names
 from models.core.settings import from_dict, to_dict
 from models.core.types import Memory

@@ -14,10 +14,7 @@ import torch
 from models.attention.base import Attention
 from models.attention.mixing import LinearAttention
 from models.attention.multihead import attention
-from models.core.config import (
-    AttentionConfig,
-    AttentionLossConfig,
-)
+from models.core.attention_config import AttentionConfig, AttentionLossConfig
 from models.core.errors import ModelError
 from models.core.registry import find, names
 from models.core.settings import fields_of, merged

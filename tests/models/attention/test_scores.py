@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.numerics import additive_energy, feed_forward_energy
 from models.core.registry import find, names
 from tests.models.attention.formulas import FORMULAS

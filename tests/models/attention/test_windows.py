@@ -10,7 +10,7 @@ import torch
 
 from models.attention.base import Attention
 from models.attention.windows import LocalMedian, LocalMonotonic, LocalPredictive
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.types import Memory
 from tests.models.attention.formulas import dot, times
 from tests.models.mechanisms import a_past

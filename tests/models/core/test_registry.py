@@ -15,7 +15,7 @@ import pytest
 from models import load
 from models.attention.base import Attention
 from models.core import registry
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.registry import TABLES, config_of, describe, find, location, names, source_name
 from models.core.sources import check_source, find_source, source_of

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.core.config import AttentionLossConfig
+from models.core.attention_config import AttentionLossConfig
 from models.core.types import Batch
 from models.networks.decoder import DecoderOutput
 from models.networks.encoder_decoder import EncoderDecoder

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div, linear
 
 from models.attention import reads
-from models.core.config import AttentionLossConfig
+from models.core.attention_config import AttentionLossConfig
 from models.core.types import Batch
 from models.networks import losses
 from models.networks import losses as loss

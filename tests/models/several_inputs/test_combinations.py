@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.core.config import AttentionConfig
+from models.core.attention_config import AttentionConfig
 from models.core.registry import find, names
 from models.core.types import Memory
 from models.several_inputs.combinations import Combination
