@@ -26,7 +26,10 @@ from tests.source import FILES, imported, tree
 from tests.torn_down import ANNEXES, is_own, tear_down
 
 TABLE_OF_ROWS = "models.core.annexes"
-
+JOINTS = {  # files that join an annex with the one whose room they are in
+    *("attncli.serve.documents", "attncli.serve.transcripts"),
+    *("models.importers.whisper", "models.importers.whisper_files"),
+}
 
 PART = (
     "models/core",
@@ -103,6 +106,14 @@ def test_all_else_imports_without_an_annex(annex: str, tmp_path: Path) -> None:
     assert annex in ROWS
     assert users(annex) == []
     assert failures(modules_of(annex), [annex], tmp_path) == []
+
+
+@pytest.mark.parametrize("annex", ANNEXES)
+def test_an_annex_is_a_room_or_a_pair_of_rooms(annex: str) -> None:
+    own = modules_of(annex)
+    rooms = {FILES[module].parent for module in own - JOINTS}
+    assert {module for module in FILES if FILES[module].parent in rooms} <= own
+    assert len(rooms) <= len({room.parent for room in rooms})
 
 
 def test_the_core_imports_without_any_annex(tmp_path: Path) -> None:
