@@ -18,7 +18,7 @@ no text is computed twice:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from models.core.types import Confidence, Hypothesis
@@ -71,7 +71,7 @@ def compared(
         and not any(map(named[1].have, candidates))
         and not any(map(word.startswith, explained))
     ]
-    rarities = {word: _rarity(lexicon, back, word) for word in found if word not in known}
+    rarities = {word: lexicon.word(back, word).rarity for word in found if word not in known}
     unknown = [word for word, count in rarities.items() if count < 0 and len(word) >= SHORTEST]
     rarest = min(rarities.values(), default=COMMON)
     return WordDifferences(tuple(lost), tuple(added), tuple(unknown), rarest)
@@ -117,16 +117,5 @@ def of_both(first: Confidence, second: Confidence, config: ConfidenceConfig) -> 
 
 def _candidates(lexicon: Lexicon, direction: str, word: str) -> Sequence[str]:
     """Return the translations of a word; none of a common or a short one."""
-    if len(word) < SHORTEST:
-        return ()
-    entries = lexicon.entries(direction, word).get(word, ())
-    common = _most(one.rarity for one in entries) >= KNOWN
-    return () if common else [candidate for one in entries for candidate in one.candidates]
-
-
-def _rarity(lexicon: Lexicon, direction: str, word: str) -> int:
-    return _most(one.rarity for one in lexicon.entries(direction, word).get(word, ()))
-
-
-def _most(counts: Iterable[int]) -> int:
-    return max(counts, default=-1)
+    known = lexicon.word(direction, word)
+    return known.candidates if known.rarity < KNOWN and len(word) >= SHORTEST else ()

@@ -70,6 +70,13 @@ class LexiconEntry(NamedTuple):
     candidates: tuple[str, ...]
 
 
+class KnownWord(NamedTuple):
+    """What a lexicon knows of a word, in any case."""
+
+    rarity: int  # that of its commonest form; ALWAYS if it has none
+    candidates: tuple[str, ...]
+
+
 class FoundForm(NamedTuple):
     """A form in a text, with its candidates."""
 
@@ -118,6 +125,7 @@ class Lexicon:
             self._added.setdefault((direction, first), []).append(entry)
         self._block = lru_cache(CACHED)(self._read_block)
         self._entries = lru_cache(1 << 15)(self._find)
+        self.word = lru_cache(1 << 15)(self._word)
 
     def _read_index(self) -> None:
         """Read where each block begins, and its first direction and form."""
@@ -166,6 +174,12 @@ class Lexicon:
         for each in chain(*added, self._stored(direction, word)):
             found.setdefault(each.form.lower(), []).append(each)
         return found
+
+    def _word(self, direction: str, word: str) -> KnownWord:
+        """Return what a direction knows of a word in small letters."""
+        entries = self.entries(direction, word).get(word, ())
+        rarity = max((one.rarity for one in entries), default=ALWAYS)
+        return KnownWord(rarity, tuple(text for one in entries for text in one.candidates))
 
     def _stored(self, direction: str, word: str) -> Iterator[LexiconEntry]:
         """Yield the entries of the file that begin with a word."""
@@ -221,7 +235,7 @@ class Lexicon:
         return sorted(counts, key=lambda each: each[0], reverse=True)
 
     def _is_common(self, direction: str, word: str) -> bool:
-        return any(each.rarity >= COMMON for each in self.entries(direction, word).get(word, ()))
+        return self.word(direction, word).rarity >= COMMON
 
     def most_of(self, direction: str) -> int:
         """Return the binary digits of the count from which on a form is left to the weights."""
