@@ -20,20 +20,13 @@ import torch
 from attncli.terminal.messages import counted
 from attncli.train._schedule import warm_up
 from attncli.train._state import State
-from attncli.train._stepper import Stepper
+from attncli.train._stepper import Stepper, UpdateBatch
+from attncli.train.events import Ended, Evaluated, Event, Stepped
 from attncli.train.progress import Counters, is_over, limit_reached
 from attncli.training.config import TrainConfig
 from attncli.training.dev import improves, value_of
 from attncli.training.examples import Examples, epoch_plan
-from attncli.training.interfaces import (
-    Ended,
-    Evaluated,
-    Event,
-    RewardLoss,
-    Scores,
-    Stepped,
-    UpdateBatch,
-)
+from attncli.training.interfaces import RewardLoss, Scores
 from attncli.training.world import ALONE, World
 from models.networks.image_encoder import pretrained_encoder
 

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 import torch
 from torch import nn
 
 from attncli.training.config import TrainConfig
-from attncli.training.interfaces import Groups, Optimiser
 from models.attention.layers import Embedding
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.image_encoder import pretrained_parameters
 
 BETAS, EPSILON = (0.9, 0.98), 1e-9  # of Adam; Vaswani et al. 2017, section 5.3
+Groups = list[dict[str, Any]]  # each with "params" and their "share" of the scheduled learning rate
 MOMENTUM = 0.95  # of Muon; Jordan et al. 2024
+
+
+class Optimiser(Protocol):
+    """Updates of parameters from their gradients; implemented by `torch.optim.Optimizer`."""
+
+    param_groups: Groups  # each with "lr" too
+    state: Any  # by parameter: its tensors by name
+    defaults: dict[str, Any]
+
+    def step(self) -> object:
+        """Update every parameter."""
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients."""
+
+
 Builder = Callable[[Groups, TrainConfig, EncoderDecoder], Optimiser]
 
 

@@ -14,13 +14,23 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 from attncli.train._precision import grow, loss_scale
 from attncli.train._schedule import done_share, learning_rate
 from attncli.train._state import State
+from attncli.train.events import Stepped
 from attncli.training.config import TrainConfig
-from attncli.training.interfaces import Stepped, UpdateBatch
+from attncli.training.examples import Examples
+from attncli.training.interfaces import RewardLoss
 from attncli.training.world import ALONE, World
 from models.core.errors import ModelError, is_exhausted
 from models.core.types import Batch, to_device
 from models.networks.losses import AttentionLoss, divergence, sequence_loss
 from models.signals.imagenet import with_swaps
+
+
+class UpdateBatch(NamedTuple):
+    """The batch of one update, or a part of it."""
+
+    examples: Examples
+    numbers: np.ndarray  # of its examples
+    reward_loss: RewardLoss | None = None  # self-critical training; None: likelihood
 
 
 class UpdateSums(NamedTuple):

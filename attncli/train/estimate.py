@@ -16,10 +16,11 @@ from attncli.terminal.messages import counted, rounded_time
 from attncli.train._fit import batches_of, evaluation_interval, fit
 from attncli.train._precision import DTYPES, chosen_precision
 from attncli.train._state import State
+from attncli.train.events import Stepped
 from attncli.train.run import check_end, completed, fresh_state
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, evaluate
-from attncli.training.interfaces import Progress, Stepped
+from attncli.training.interfaces import Progress
 from attncli.training.sources import source_of_run
 from attncli.training.start import start_of
 from models.core.use_config import SearchConfig

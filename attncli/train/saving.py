@@ -14,11 +14,12 @@ from attncli.render.training_samples import samples_page
 from attncli.task.panels import SampledEvaluation, ShownExample
 from attncli.train._checkpoint import read_tensors, to_bytes
 from attncli.train._state import content
+from attncli.train.events import Evaluated, FinalModel
 from attncli.train.folder import RunFolder
 from attncli.train.log import read_log
 from attncli.train.run import Run
 from attncli.training.dev import described, evaluate, improves, value_of
-from attncli.training.interfaces import Evaluated, FinalModel, Report
+from attncli.training.interfaces import Report
 from attncli.training.sources import training_source
 from models.core.files import write_bytes, write_errors, write_text
 from models.core.use_config import AlignConfig
