@@ -32,8 +32,10 @@ from models.networks.image_encoder import pretrained_encoder
 
 Evaluate = Callable[[State], Scores]
 DIVERGENCE = 3.0  # factor on the lowest loss at which training stops
+# epochs of few updates would spend more time on evaluations than on updates
 GAP = 100  # updates: the most that an evaluation waits for in a run that train.steps limits
 SHORT_GAP = 10  # in other runs: an evaluation of a tiny model takes as long
+# single batches vary too much to tell a divergence
 RECENT = 0.05  # weight of an update in the moving average of the loss
 
 
@@ -55,6 +57,7 @@ def fit(
     while not counters.ended:
         if config.encoder_from and (encoder := pretrained_encoder(state.model)):
             is_frozen = counters.epoch + 1 < config.encoder_from
+            # in every epoch, because a run may continue at any of them
             encoder.freeze() if is_frozen else encoder.unfreeze()
         own = examples.at(counters.epoch)
         plan = batches_of(own, config, counters.epoch)
@@ -114,6 +117,7 @@ def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
     A run that starts from a trained model evaluates it first (see `open_run`). Of epochs of a few
     updates not each one is evaluated; see `evaluation_interval`.
     """
+    # a run that continues here has been evaluated already
     if counters.evaluated == counters.step:
         return False
     diverged = counters.ended and counters.best is None

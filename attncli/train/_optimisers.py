@@ -37,6 +37,7 @@ Builder = Callable[[Groups, TrainConfig, EncoderDecoder], Optimiser]
 
 def adam(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimiser:
     """Return Adam in one fused kernel. Source: Kingma and Ba 2015."""
+    # torch has no fused kernel for other devices, and raises an error there
     fused = groups[0]["params"][0].device.type in ("cpu", "cuda")
     return torch.optim.Adam(groups, lr=config.lr, betas=BETAS, eps=EPSILON, fused=fused)
 
@@ -64,6 +65,7 @@ def muon(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimise
         lr=config.lr,
         weight_decay=0.0,
         momentum=MOMENTUM,
+        # an update then has the size of one of Adam, so both share a rate
         adjust_lr_fn="match_rms_adamw",
     )
     return MuonWithAdam(optimiser, adam(others, config, model))
@@ -78,6 +80,7 @@ def hidden_matrices(model: nn.Module) -> Iterator[nn.Parameter]:
         for parameter in part.parameters(recurse=False)
     }
     for parameter in model.parameters():
+        # Jordan et al. 2024 leave embeddings and the output layer to Adam
         if parameter.dim() == 2 and min(parameter.shape) > 1 and id(parameter) not in outer:
             yield parameter
 

@@ -26,6 +26,7 @@ from attncli.training.start import start_of
 from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle, sizes_of
 
+# the first update compiles kernels and allocates memory
 TIMED = 2  # updates, after a first one, which is slower
 ENOUGH = 30.0  # seconds of updates after which no further one is computed
 SCORED = (8, 64)  # dev examples of the timed evaluations; the first evaluation is slower
@@ -146,8 +147,10 @@ def timed_scoring(state: State, data: Data, config: RunConfig, *, decoded: bool 
     if decoded and config.train.metric == "loss":
         train = replace(config.train, metric=data.dev.default_metric())
         config = replace(config, train=train)
+    # weights that are hardly trained never end an output
     limits = {"max_ratio": 0.0, "max_extra": longest, "max_caption": longest}
     search = SearchConfig(**{**vars(config.search), **limits})
+    # such outputs fail the checks, and a text that fails is translated again: five times the time
     prepare = replace(data.prepare, parts=False)
     seconds = 0.0
     for count in SCORED:

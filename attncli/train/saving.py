@@ -34,12 +34,14 @@ LETTERS = 1000  # of a text on the page
 def save_checkpoint(run: Run) -> None:
     """Write the checkpoint; without a dev set, write the current weights as the bundle too."""
     save_state(run)
+    # without a dev set no weights are better than the last ones
     if run.data.dev is None:
         save_weights(run, f"as it was after update {run.state.counters.step}")
 
 
 def save_state(run: Run) -> None:
     """Write the checkpoint."""
+    # the log first: its size is in the checkpoint, and a longer log is cut to it
     run.log.sync()
     run.state.counters.log_bytes = run.log.size
     write_bytes(run.folder.checkpoint, content(run.state))
@@ -54,6 +56,8 @@ def save_evaluated(run: Run, event: Evaluated) -> None:
         write_bytes(run.folder.snapshot(counters.step), to_bytes(run.state.weights()))
         counters.snapshots = [*counters.snapshots, event.step][-count:]
     if event.gained:
+        # the bundle before the checkpoint: a kill in between repeats the evaluation, and loses no
+        # best weights
         save_weights(run, f"best of the evaluations, at update {event.step}")
     save_checkpoint(run)
     remove_old(run.folder, counters.snapshots)
