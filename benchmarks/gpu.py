@@ -45,9 +45,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from attncli.train._fit import batches_of, fit
 from attncli.train._precision import DTYPES, computes_bf16
 from attncli.train._state import State
+from attncli.train.events import Stepped
 from attncli.training.config import TrainConfig
 from attncli.training.examples import Examples
-from attncli.training.interfaces import Stepped
 from models.core.config import ImageModelConfig, ModelConfig
 from models.core.registry import source_name
 from models.core.types import Batch, VocabularySizes

@@ -22,6 +22,7 @@ from attncli.compare._variants import Variant
 from attncli.data.corpus import MIN_DEV_SOURCES, fingerprint
 from attncli.scoring.score import MetricScore
 from attncli.train.estimate import Estimate, RunTime
+from attncli.train.events import RunEvent, Started
 from attncli.train.folder import (
     RunFolder,
     check_claim,
@@ -40,7 +41,7 @@ from attncli.train.job import (
 from attncli.train.progress import can_continue, finished_run, read_counters, read_progress
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev import DevSet, evaluate
-from attncli.training.interfaces import Progress, RunEvent, Started
+from attncli.training.interfaces import Progress
 from attncli.training.sources import TestFiles, comparison_of, source_of_run
 from models.core.errors import ModelError, naming
 from models.core.files import locked, write_errors, write_text

@@ -76,6 +76,7 @@ KINDS = (
     PartKind("card number", "1234 5678 9012 3456", r"(?<![\w-])\d{4}(?:[ -]\d{4}){2,4}(?![\w-])"),
     PartKind("feet and inches", "6'2\"",
          r"(?<![\w'’])\d{1,2}['’′] ?\d{1,2}(?:\.\d+)?(?:\"|''|[”″])"),
+    PartKind("inches", "15.6\"", r"(?<![\w.,])\d+(?:[.,]\d+)?\"(?!\w)"),
     PartKind("plate", "B-AB 1234", r"(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{1,4}[EH]?(?!\w)"),
     PartKind("postcode", "SW1A 1AA",
          r"(?<!\w)(?:[A-Z]{2}\d\d [A-Z]{3}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})(?!\w)"),

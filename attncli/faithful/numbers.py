@@ -26,7 +26,7 @@ HALF = r"(?:\s?[AP]M|[ap]m|\s?[ap]\.m)(?:\.(?=\s*\S))?"
 HOURS = rf"\d{{1,2}}(?:[:.]\d\d)?(?:{HALF})?\s?[-–]\s?\d{{1,2}}(?:[:.]\d\d)?{HALF}"  # 9am-5:30pm
 ROMAN = r"(?<![\w.-])(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})(?![\w-])"  # numerals from II to XXXIX
 FIGURES = re.compile(rf"\d+(?:{SEPARATORS}\d+)*")
-QUANTITY = re.compile(r"((?:[A-Z]{3}\s?)?.*\d)((?:\s[^\d\s]\S*)?)")  # 5 kg, CHF 5
+QUANTITY = re.compile(r"((?:[A-Z]{3}\s?)?.*\d)((?:\s[^\d\s]\S*)?|\")")  # 5 kg, CHF 5, 15.6"
 NUMBER = re.compile(rf"\d+(?:{SEPARATORS}\d{{3}}(?!\d))*")
 
 

@@ -115,7 +115,7 @@ def protect(
 def _is_number(raw: str, kind: str, language: str) -> bool:
     """Return True for a part that is a number; with spaces, elsewhere it may be a code."""
     is_french = language == "fr" and raw.count(" ") == 1
-    return kind in ("number", "quantity", "hours", "sign") or (
+    return kind in ("number", "quantity", "inches", "hours", "sign") or (
         kind == "spaced number" and is_french
     )
 
@@ -174,12 +174,17 @@ def _found(text: str, strange: set[str], dollars: bool) -> Iterator[FoundPart]:
     if dollars or has_dollar_names(text):
         yield from ((*one.span(), "dollar name") for one in DOLLAR.finditer(text))
     covered = set[int]()  # characters of parts, whose signs take no further words
+    inches = 0
     for found in finder().finditer(text):
         kind, raw = KINDS[int(str(found.lastgroup)[1:])].name, found[0]
         if kind not in ("word", "digits"):
             covered.update(range(*found.span()))
         if kind == "mark":
             yield _with_word(text, found.start())
+        elif kind == "inches":
+            if (text.count('"', 0, found.start()) - inches) % 2 == 0:  # no end of a quotation
+                inches += 1
+                yield (*found.span(), kind)
         elif kind == "digits":
             digits = sum(map(str.isdigit, raw))
             if digits > MOST_DIGITS or raw[0] == "0" < raw or not (raw.isdigit() or ":" in raw):

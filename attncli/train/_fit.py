@@ -20,27 +20,22 @@ import torch
 from attncli.terminal.messages import counted
 from attncli.train._schedule import warm_up
 from attncli.train._state import State
-from attncli.train._stepper import Stepper
+from attncli.train._stepper import Stepper, UpdateBatch
+from attncli.train.events import Ended, Evaluated, Event, Stepped
 from attncli.train.progress import Counters, is_over, limit_reached
 from attncli.training.config import TrainConfig
 from attncli.training.dev import improves, value_of
 from attncli.training.examples import Examples, epoch_plan
-from attncli.training.interfaces import (
-    Ended,
-    Evaluated,
-    Event,
-    RewardLoss,
-    Scores,
-    Stepped,
-    UpdateBatch,
-)
+from attncli.training.interfaces import RewardLoss, Scores
 from attncli.training.world import ALONE, World
 from models.networks.image_encoder import pretrained_encoder
 
 Evaluate = Callable[[State], Scores]
 DIVERGENCE = 3.0  # factor on the lowest loss at which training stops
+# epochs of few updates would spend more time on evaluations than on updates
 GAP = 100  # updates: the most that an evaluation waits for in a run that train.steps limits
 SHORT_GAP = 10  # in other runs: an evaluation of a tiny model takes as long
+# single batches vary too much to tell a divergence
 RECENT = 0.05  # weight of an update in the moving average of the loss
 
 
@@ -62,6 +57,7 @@ def fit(
     while not counters.ended:
         if config.encoder_from and (encoder := pretrained_encoder(state.model)):
             is_frozen = counters.epoch + 1 < config.encoder_from
+            # in every epoch, because a run may continue at any of them
             encoder.freeze() if is_frozen else encoder.unfreeze()
         own = examples.at(counters.epoch)
         plan = batches_of(own, config, counters.epoch)
@@ -121,6 +117,7 @@ def due(counters: Counters, batches: int, config: TrainConfig) -> bool:
     A run that starts from a trained model evaluates it first (see `open_run`). Of epochs of a few
     updates not each one is evaluated; see `evaluation_interval`.
     """
+    # a run that continues here has been evaluated already
     if counters.evaluated == counters.step:
         return False
     diverged = counters.ended and counters.best is None

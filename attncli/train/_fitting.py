@@ -10,6 +10,7 @@ from typing import NamedTuple
 from attncli.training.config import TrainConfig
 from models.core.settings import Tables
 
+# with the batch of a preset, a few hundred pairs are a few updates, all of them in the warm-up
 BATCHES = 25  # of a pass, at least, until they are SMALLEST
 SMALLEST = 256  # positions of a batch
 # sorting words, 800 pairs, exact match of 200 others: 92 % at 760 updates, 82 and 83 % by the
@@ -36,9 +37,11 @@ def measured(texts: Iterable[tuple[str, str]], enough: float = ENOUGH) -> Measur
     words: set[str] = set()
     for pair in texts:
         count += 1
+        # letters too, because some scripts write no spaces
         positions += 1 + max(max(len(text.split()), len(text) / LETTERS) for text in pair)
         several += len(pair[0].split()) > 1
         words.update(pair[1].split())
+        # large data need no fitting, and are not read to their end
         if positions > enough:
             break
     return Measured(positions, count > 20 * several, len(words))
@@ -80,6 +83,7 @@ def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> 
         if "train.steps" in given
         else {
             "batch_tokens": batch,
+            # the gradient of a small batch is noisier, so its rate is lower
             "lr": float(f"{usual.lr * (batch / usual.batch_tokens) ** (1 / 3):.2g}"),
             "schedule": "linear",
             "warmup": min(usual.warmup, max(INTERVAL, 4 * batches)),
@@ -89,5 +93,6 @@ def new_weights(found: Measured, usual: TrainConfig, given: Collection[str]) -> 
     )
     if not found.is_of_words or "train.subword_sampling" in given:
         return {"train": train}
+    # outputs of few different words are classes, which letters would only spell
     target = "word" if found.words <= CLOSED else "char"
     return {"train": train, "tokenizer": {"joint": False, "kind": "char", "target_kind": target}}

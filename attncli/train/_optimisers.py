@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 import torch
 from torch import nn
 
 from attncli.training.config import TrainConfig
-from attncli.training.interfaces import Groups, Optimiser
 from models.attention.layers import Embedding
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.image_encoder import pretrained_parameters
 
 BETAS, EPSILON = (0.9, 0.98), 1e-9  # of Adam; Vaswani et al. 2017, section 5.3
+Groups = list[dict[str, Any]]  # each with "params" and their "share" of the scheduled learning rate
 MOMENTUM = 0.95  # of Muon; Jordan et al. 2024
+
+
+class Optimiser(Protocol):
+    """Updates of parameters from their gradients; implemented by `torch.optim.Optimizer`."""
+
+    param_groups: Groups  # each with "lr" too
+    state: Any  # by parameter: its tensors by name
+    defaults: dict[str, Any]
+
+    def step(self) -> object:
+        """Update every parameter."""
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Reset the gradients."""
+
+
 Builder = Callable[[Groups, TrainConfig, EncoderDecoder], Optimiser]
 
 
 def adam(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimiser:
     """Return Adam in one fused kernel. Source: Kingma and Ba 2015."""
+    # torch has no fused kernel for other devices, and raises an error there
     fused = groups[0]["params"][0].device.type in ("cpu", "cuda")
     return torch.optim.Adam(groups, lr=config.lr, betas=BETAS, eps=EPSILON, fused=fused)
 
@@ -47,6 +65,7 @@ def muon(groups: Groups, config: TrainConfig, model: EncoderDecoder) -> Optimise
         lr=config.lr,
         weight_decay=0.0,
         momentum=MOMENTUM,
+        # an update then has the size of one of Adam, so both share a rate
         adjust_lr_fn="match_rms_adamw",
     )
     return MuonWithAdam(optimiser, adam(others, config, model))
@@ -61,6 +80,7 @@ def hidden_matrices(model: nn.Module) -> Iterator[nn.Parameter]:
         for parameter in part.parameters(recurse=False)
     }
     for parameter in model.parameters():
+        # Jordan et al. 2024 leave embeddings and the output layer to Adam
         if parameter.dim() == 2 and min(parameter.shape) > 1 and id(parameter) not in outer:
             yield parameter
 

@@ -22,9 +22,11 @@ from attncli.train.progress import Counters
 from attncli.training.config import TrainConfig
 from models.core.config import ModelConfig
 
+# too large at first: the first overflows halve it, and each costs one update
 FIRST_SCALE, GROW = 2.0**16, 2000  # loss scale of fp16, and updates until it is doubled
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}  # of the setting
 CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # oneDNN, ideep
+# in bf16, oneDNN compiles a kernel of about 1 MB for each shape; a thousand of them save no time
 KERNELS = "64"  # kernels kept by each cache; its default is 1024
 LARGE = 2**25  # multiplications from which on bf16 is used on a CPU
 
@@ -39,9 +41,12 @@ def chosen_precision(model: ModelConfig, train: TrainConfig, device: torch.devic
         return train.precision
     positions = train.batch_tokens // max(1, train.shards)
     products = positions * model.embedding * model.hidden  # of a layer from one size to the other
+    # on a CPU, casts and compiled kernels cost more than small products save: 0.9 of fp32's speed
+    # at 2^22
     is_large = device.type != "cpu" or products >= LARGE
     if is_large and computes_bf16(device):
         return "bf16"
+    # older GPUs emulate fp16
     return "fp16" if capability(device) == 7 else "fp32"
 
 

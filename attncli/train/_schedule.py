@@ -26,12 +26,14 @@ def learning_rate(step: int, cuts: int, config: TrainConfig, done: float = 0.0) 
     if config.schedule == "inverse_sqrt":
         return float(config.lr * (warm / step) ** 0.5)
     if config.schedule == "linear":
+        # + 1, so that the last update still has a rate above 0
         return config.lr * max(0, config.steps - step + 1) / max(1, config.steps - warm + 1)
     return float(config.lr * PLATEAU_FACTOR**cuts)
 
 
 def warm_up(config: TrainConfig) -> int:
     """Return the updates of the warm-up of a run that no time limit ends."""
+    # or the rate would never reach train.lr
     if config.schedule == "linear" and 0 < config.steps <= config.warmup and not config.minutes:
         return int(WARM_SHARE * config.steps)
     return config.warmup
@@ -46,6 +48,7 @@ def linear_in_time(step: int, config: TrainConfig, share: float) -> float:
     """
     if config.steps:
         share = max(share, (step - 1) / config.steps)
+    # by time too: a slow machine may not reach train.warmup updates at all
     warm = min(1.0, max(step / max(1, config.warmup), share / WARM_SHARE))
     return config.lr * max(0.0, 1 - share) * warm
 

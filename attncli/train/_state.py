@@ -59,6 +59,7 @@ class State:
         own = {name: parameter.detach() for name, parameter in self.learned.items()}
         # without a moving average, the weights are the parameters themselves: nothing is copied
         lent = [name for name in weights if weights[name].data_ptr() != own[name].data_ptr()]
+        # copied back from a clone, because the optimiser's state refers to the tensors themselves
         kept = {name: own[name].clone() for name in lent}
         try:
             for name in lent:
@@ -99,6 +100,8 @@ def content(state: State) -> bytes:
             tensors[f"optimiser/{kind}/{name}"] = value
     if state.average is not None:
         tensors |= {f"average/{name}": tensor for name, tensor in state.average.items()}
+    # dropout continues with the same numbers, so that a continued run equals an unbroken one to the
+    # bit
     tensors["random/cpu"] = torch.get_rng_state()
     device = next(state.model.parameters()).device
     if device.type == "cuda":
@@ -131,6 +134,7 @@ def fill(state: State, tensors: dict[str, Tensor]) -> None:
                 moments.setdefault(name, {})[kind] = tensor
         is_fused = state.optimiser.defaults.get("fused")  # its steps are on the device of weights
         for name, parameter in state.learned.items():
+            # in place, because optimiser and moving average hold the same tensors
             parameter.copy_(tensors[f"model/{name}"])
             state.optimiser.state[parameter] = {
                 kind: tensor.to(parameter.device) if kind != "step" or is_fused else tensor

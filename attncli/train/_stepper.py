@@ -14,13 +14,23 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 from attncli.train._precision import grow, loss_scale
 from attncli.train._schedule import done_share, learning_rate
 from attncli.train._state import State
+from attncli.train.events import Stepped
 from attncli.training.config import TrainConfig
-from attncli.training.interfaces import Stepped, UpdateBatch
+from attncli.training.examples import Examples
+from attncli.training.interfaces import RewardLoss
 from attncli.training.world import ALONE, World
 from models.core.errors import ModelError, is_exhausted
 from models.core.types import Batch, to_device
 from models.networks.losses import AttentionLoss, divergence, sequence_loss
 from models.signals.imagenet import with_swaps
+
+
+class UpdateBatch(NamedTuple):
+    """The batch of one update, or a part of it."""
+
+    examples: Examples
+    numbers: np.ndarray  # of its examples
+    reward_loss: RewardLoss | None = None  # self-critical training; None: likelihood
 
 
 class UpdateSums(NamedTuple):
@@ -74,6 +84,7 @@ class Stepper:
         done = done_share(counters.elapsed, counters.epoch + before, self.config)
         rate = learning_rate(counters.step + 1, counters.cuts, self.config, done)
         if update.reward_loss:
+            # the schedule's rate is relative to train.lr
             rate *= self.config.self_critical_lr / self.config.lr
         sums, norm = self.compute(update, rate)
         seconds = time.perf_counter() - started
@@ -95,6 +106,7 @@ class Stepper:
     def count_time(self) -> None:
         """Add the time since the last call to the training time of the run."""
         now, counters = time.monotonic(), self.state.counters
+        # the clock of process 0 for all, so that all reach train.minutes after the same update
         counters.elapsed = self.world.first(counters.elapsed + now - self.clock)
         self.clock = now
 
@@ -113,12 +125,15 @@ class Stepper:
         if not own_sums:  # the memory was exhausted: once more, in halves
             self.state.optimiser.zero_grad(set_to_none=True)
             if self.device.type == "cuda":
+                # blocks of the failed attempt may have sizes that the halves cannot use
                 torch.cuda.empty_cache()
             own_sums = self.add_pieces(update, 2 * pieces)
         sums = UpdateSums(*self.world.total(own_sums))
         divisor = self.scale * sums.tokens / size  # gradients of several processes are means
         for parameter in self.parameters:
             if parameter.grad is not None:
+                # by the tokens of the whole update, so that a run in pieces or processes has the
+                # gradient of one batch
                 parameter.grad.div_(divisor)
         counters.step += 1
         if self.has_baseline:  # it decays once per update
@@ -134,6 +149,7 @@ class Stepper:
         may_retry: return no sums if the memory is exhausted.
         """
         number, size, shared = self.world.number, self.world.size, update.examples.shared
+        # examples of one image stay together, so that its network is computed once
         own = split(update.numbers, size * pieces, shared)[number * pieces : (number + 1) * pieces]
         found = []
         try:
@@ -166,6 +182,7 @@ class Stepper:
     def added(self) -> nn.Module:
         """Return the loss whose gradients are added up for the parameters that are not frozen."""
         trained = sum(parameter.requires_grad for parameter in self.parameters)
+        # torch's wrapper counts the parameters when it is built, and unfreezing adds some
         if trained != self.trained:
             self.module, self.trained = self.world.adding(UpdateLoss(self)), trained
         return self.module
@@ -196,6 +213,7 @@ class Stepper:
                 again, second, _, more = self.forward(batch)
                 output = self.state.model.output
                 difference = divergence(features, again, output.weight, output.bias)
+                # half of both, so that train.lr means the same with and without R-Drop
                 total = (total + second + more) / 2 + self.config.r_drop / 2 * difference
         return total, loss, nll
 
@@ -228,13 +246,16 @@ class Stepper:
         """Clip the gradient, update weights and moving average; return the norm before clipping."""
         state = self.state
         limit = self.config.clip or math.inf
+        # with an infinite limit too, because the norm tells an update that is not finite
         norm = float(nn.utils.clip_grad_norm_(self.parameters, limit, foreach=True))
+        # one such update would make all weights NaN
         if not math.isfinite(norm):
             self.skip(norm)
             return norm
         if self.dtype == torch.float16:
             grow(state.counters)
         for group in state.optimiser.param_groups:
+            # a pretrained encoder has a rate of its own, in a fixed proportion
             group["lr"] = rate * group["share"]
         state.optimiser.step()
         state.optimiser.zero_grad(set_to_none=True)
@@ -265,6 +286,7 @@ class Stepper:
 
 def seed_of(seed: int, update: int, number: int) -> int:
     """Return the seed of the random numbers of a process in an update."""
+    # mixed, because seed + update + number would give two updates the same numbers
     return int(np.random.SeedSequence([seed, update, number]).generate_state(1, np.uint64)[0] >> 1)
 
 

@@ -28,9 +28,9 @@ from attncli.train.display import (
     open_world,
     train_shown,
 )
+from attncli.train.events import AlreadyFinished
 from attncli.train.folder import RunFolder
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
-from attncli.training.interfaces import AlreadyFinished
 from attncli.training.sources import TrainingSource, training_source
 from attncli.translate.corpora import parse_corpus
 from models.core.files import write_text

@@ -13,12 +13,8 @@ import typer
 from attncli.options.settings import Options
 from attncli.terminal import console
 from attncli.terminal.messages import ShowProgress, counted
-from attncli.training.config import RunConfig, TrainConfig
-from attncli.training.dev import described, value_of
-from attncli.training.interfaces import (
-    METRICS,
+from attncli.train.events import (
     AlreadyFinished,
-    Compared,
     Ended,
     Evaluated,
     FinalModel,
@@ -27,6 +23,9 @@ from attncli.training.interfaces import (
     Started,
     Stepped,
 )
+from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.dev import described, value_of
+from attncli.training.interfaces import METRICS, Compared
 from attncli.training.world import ALONE, World
 from models.core.annexes import find_part, need_part
 from models.core.errors import exhausted, is_exhausted

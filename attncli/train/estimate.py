@@ -16,15 +16,17 @@ from attncli.terminal.messages import counted, rounded_time
 from attncli.train._fit import batches_of, evaluation_interval, fit
 from attncli.train._precision import DTYPES, chosen_precision
 from attncli.train._state import State
+from attncli.train.events import Stepped
 from attncli.train.run import check_end, completed, fresh_state
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, evaluate
-from attncli.training.interfaces import Progress, Stepped
+from attncli.training.interfaces import Progress
 from attncli.training.sources import source_of_run
 from attncli.training.start import start_of
 from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle, sizes_of
 
+# the first update compiles kernels and allocates memory
 TIMED = 2  # updates, after a first one, which is slower
 ENOUGH = 30.0  # seconds of updates after which no further one is computed
 SCORED = (8, 64)  # dev examples of the timed evaluations; the first evaluation is slower
@@ -145,8 +147,10 @@ def timed_scoring(state: State, data: Data, config: RunConfig, *, decoded: bool 
     if decoded and config.train.metric == "loss":
         train = replace(config.train, metric=data.dev.default_metric())
         config = replace(config, train=train)
+    # weights that are hardly trained never end an output
     limits = {"max_ratio": 0.0, "max_extra": longest, "max_caption": longest}
     search = SearchConfig(**{**vars(config.search), **limits})
+    # such outputs fail the checks, and a text that fails is translated again: five times the time
     prepare = replace(data.prepare, parts=False)
     seconds = 0.0
     for count in SCORED:

@@ -95,11 +95,13 @@ def claim(folder: RunFolder, config: RunConfig, fingerprint: dict[str, str]) -> 
     """
     check_claim(folder, config, fingerprint)
     is_new = not folder.config.exists()
+    # safe, because the lock of the folder is held: no other process writes here
     for place in (folder.path, folder.snapshots, folder.samples):
         remove_leftovers(place)
     if folder.has_begun:
         store_train(folder, config.train)
         return False
+    # before config.toml, whose presence says that the run has begun
     write_text(folder.inputs, json.dumps(fingerprint, indent=2) + "\n")
     write_text(folder.config, to_toml(config))
     return is_new
@@ -151,6 +153,7 @@ def with_stored_choices(folder: RunFolder, train: TrainConfig) -> TrainConfig:
     if not folder.has_begun:
         return train
     stored, usual = read_config(folder).train, TrainConfig()
+    # auto would be decided anew, on another machine perhaps otherwise
     unset = [name for name in STORED_CHOICES if getattr(train, name) == getattr(usual, name)]
     return replace(train, **{name: getattr(stored, name) for name in unset})
 

@@ -13,6 +13,15 @@ from attncli.train import estimate
 from attncli.train._fit import Evaluate, fit
 from attncli.train._precision import DTYPES, chosen_precision, limit_kernel_caches
 from attncli.train._state import State
+from attncli.train.events import (
+    AlreadyFinished,
+    Ended,
+    Evaluated,
+    Event,
+    Interrupted,
+    RunEvent,
+    Stepped,
+)
 from attncli.train.folder import (
     START,
     RunFolder,
@@ -36,18 +45,7 @@ from attncli.train.saving import (
 )
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev import DevSet, evaluate
-from attncli.training.interfaces import (
-    AlreadyFinished,
-    Ended,
-    Evaluated,
-    Event,
-    Interrupted,
-    Progress,
-    Report,
-    RunEvent,
-    Scores,
-    Stepped,
-)
+from attncli.training.interfaces import Progress, Report, Scores
 from attncli.training.sources import source_of_run, training_source
 from attncli.training.start import start_of
 from attncli.training.world import ALONE, ProcessLost, World

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from attncli.training.interfaces import Stepped
+from attncli.train.events import Stepped
 from models.core.annexes import find_part
 from models.core.files import open_append, write_errors
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from attncli.terminal.messages import counted
 from attncli.train._checkpoint import intact_file, read_metadata, read_tensors
 from attncli.train._schedule import time_share
+from attncli.train.events import AlreadyFinished, FinalModel
 from attncli.train.folder import RunFolder
 from attncli.training.config import TrainConfig
-from attncli.training.interfaces import AlreadyFinished, FinalModel
 from models.core.files import write_text
 from models.core.settings import parse_json
 

@@ -14,11 +14,11 @@ from attncli.train._fitting import SHORT
 from attncli.train._precision import DTYPES
 from attncli.train._state import State, restore
 from attncli.train._vectors import load_vectors
+from attncli.train.events import Started
 from attncli.train.folder import RunFolder
 from attncli.train.log import Log, LoggedRun, open_listeners
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, DevSet
-from attncli.training.interfaces import Started
 from attncli.training.sources import TrainingSource, source_of_run, training_source
 from attncli.training.start import start_of
 from attncli.version import __version__

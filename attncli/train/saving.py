@@ -14,11 +14,12 @@ from attncli.render.training_samples import samples_page
 from attncli.task.panels import SampledEvaluation, ShownExample
 from attncli.train._checkpoint import read_tensors, to_bytes
 from attncli.train._state import content
+from attncli.train.events import Evaluated, FinalModel
 from attncli.train.folder import RunFolder
 from attncli.train.log import read_log
 from attncli.train.run import Run
 from attncli.training.dev import described, evaluate, improves, value_of
-from attncli.training.interfaces import Evaluated, FinalModel, Report
+from attncli.training.interfaces import Report
 from attncli.training.sources import training_source
 from models.core.files import write_bytes, write_errors, write_text
 from models.core.use_config import AlignConfig
@@ -33,12 +34,14 @@ LETTERS = 1000  # of a text on the page
 def save_checkpoint(run: Run) -> None:
     """Write the checkpoint; without a dev set, write the current weights as the bundle too."""
     save_state(run)
+    # without a dev set no weights are better than the last ones
     if run.data.dev is None:
         save_weights(run, f"as it was after update {run.state.counters.step}")
 
 
 def save_state(run: Run) -> None:
     """Write the checkpoint."""
+    # the log first: its size is in the checkpoint, and a longer log is cut to it
     run.log.sync()
     run.state.counters.log_bytes = run.log.size
     write_bytes(run.folder.checkpoint, content(run.state))
@@ -53,6 +56,8 @@ def save_evaluated(run: Run, event: Evaluated) -> None:
         write_bytes(run.folder.snapshot(counters.step), to_bytes(run.state.weights()))
         counters.snapshots = [*counters.snapshots, event.step][-count:]
     if event.gained:
+        # the bundle before the checkpoint: a kill in between repeats the evaluation, and loses no
+        # best weights
         save_weights(run, f"best of the evaluations, at update {event.step}")
     save_checkpoint(run)
     remove_old(run.folder, counters.snapshots)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
 
+# with short targets BLEU is 0 at every evaluation, so the first weights would be kept
 SHORT_WORDS, SHORT_LETTERS = 3, 40  # of a short output; BLEU needs four words
 
 Decode = Callable[[list[int]], list[str]]  # numbers of sources to their outputs
@@ -215,6 +216,7 @@ def improves(value: float, loss: float, best: float | None, best_loss: float | N
     """Return True if a value is higher than the best, or equal with a lower loss."""
     if best is None or value > best:
         return True
+    # BLEU can stay 0 for many evaluations, in which the loss tells which weights are better
     return value == best and best_loss is not None and loss < best_loss
 
 

@@ -131,6 +131,8 @@ class Table(Examples):
 
         first, rows = numbers, None
         if self.shared is not None:
+            # an image with five captions is encoded once in a batch: a fifth of the time of its
+            # network
             _, places, back = np.unique(
                 self.shared[numbers], return_index=True, return_inverse=True
             )
@@ -160,6 +162,7 @@ def target_weights(pairs: Sequence[np.ndarray], shape: tuple[int, int]) -> np.nd
 
 def epoch_plan(examples: Examples, batch_tokens: int, *, seed: int, epoch: int) -> list[np.ndarray]:
     """Return the batches of one epoch, as arrays of example numbers, in training order."""
+    # by seed and epoch alone, so that a continued run has the same batches
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(examples.count)
     # sorted by both sides, most pairs of a batch would meet again in the next epoch
@@ -168,6 +171,7 @@ def epoch_plan(examples: Examples, batch_tokens: int, *, seed: int, epoch: int) 
     for start in range(0, len(order), POOL):
         pool = by_length(order[start : start + POOL], positions, examples.shared)
         batches = list(cut(pool, positions[pool], batch_tokens))
+        # in a random order, or the lengths of an epoch would rise from batch to batch
         plan.extend(batches[i] for i in random.permutation(len(batches)))
     return plan
 
@@ -179,6 +183,7 @@ def by_length(pool: np.ndarray, positions: np.ndarray, shared: np.ndarray | None
     lengths keep the pool's random order.
     """
     if shared is None:
+        # stable, so that equal lengths keep the random order of this epoch
         return pool[np.argsort(positions[pool], kind="stable")]
     _, group = np.unique(shared[pool], return_inverse=True)  # (n,) from 0 on
     longest = np.zeros(group.max() + 1, positions.dtype)

@@ -1,61 +1,19 @@
-"""Events of a training, yielded by its job, and its interfaces. Nothing here imports torch."""
+"""Scores, metrics and the loss from rewards: what a kind of input gives to a training. No torch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from attncli.training.examples import Examples
     from models.core.types import Batch
     from models.networks.encoder_decoder import EncoderDecoder
 
 Progress = Callable[[str, float, float], None]  # receives a label, the amount done, the total
 Report = Callable[[float], None]  # receives the share done; raises Interrupted to stop the work
-Groups = list[dict[str, Any]]  # each with "params" and their "share" of the scheduled learning rate
-
-
-class Started(NamedTuple):
-    """The data and the model are ready; the updates follow."""
-
-    preset: str
-    parameters: int
-    vocabulary: str  # sizes, as text
-    pairs: int  # training examples
-    unit: str  # plural name of the examples: "sentence pairs"
-    length_limits: str  # settings that exclude long examples
-    empty: int  # pairs left out: a side has no text
-    long: int  # pairs left out: a side has too many tokens
-    notes: tuple[str, ...]  # warnings about the data
-    dev: int  # sources to decode and score
-    dev_long: int  # of these, too long for the model: they are translated in parts
-    device: str
-    precision: str  # fp32 or bf16
-    metric: str  # of early stopping; "" without a dev set
-    metric_is_auto: bool  # True if it was chosen from the dev data
-    step: int  # updates done before; 0: a fresh run
-    remarks: tuple[str, ...] = ()  # choices made for the user
-    processes: int = 1
-    dev_option: str = "--dev"  # of `attn train`, which names a dev set for these data
-
-
-class Stepped(NamedTuple):
-    """One update of the weights."""
-
-    step: int
-    epoch: int
-    progress: float  # share of this epoch that is done
-    loss: float  # per target token, smoothed, in nats
-    nll: float  # per target token, in nats
-    lr: float
-    norm: float  # of the gradient, before clipping
-    reward: float | None  # self-critical training: mean reward of the captions sampled
-    tokens: int  # target tokens of this update
-    seconds: float  # duration of this update
-    elapsed: float = 0.0  # training time so far in seconds, evaluations included
 
 
 class Scores(NamedTuple):
@@ -105,31 +63,6 @@ METRICS = {
 }
 
 
-class Evaluated(NamedTuple):
-    """One evaluation on the dev set."""
-
-    step: int
-    epoch: int
-    scores: Scores
-    gained: bool  # True if it is the best so far
-
-
-class Ended(NamedTuple):
-    """End of the updates."""
-
-    step: int
-    reason: str
-
-
-class FinalModel(NamedTuple):
-    """The final model of a run."""
-
-    which: str  # "best", "average of N" or "last"
-    score: float | None  # on the dev set, by the metric
-    step: int
-    metric: str = ""  # of the score; "" without a dev set
-
-
 class ScoreChange(NamedTuple):
     """A score of the initial and of the final model; higher is better."""
 
@@ -145,22 +78,6 @@ class Compared(NamedTuple):
     dev: ScoreChange | None  # None: no dev set
     replay: ScoreChange | None  # BLEU on the replay set of the initial model; None: it has none
     share: float = 1.0  # of the new weights; the rest is that of the initial ones
-
-
-class AlreadyFinished(NamedTuple):
-    """The folder holds this run, which was finished before."""
-
-    step: int
-    reason: str
-    kept: FinalModel
-
-
-Event = Stepped | Evaluated | Ended
-RunEvent = Started | Event | FinalModel | Compared | AlreadyFinished
-
-
-class Interrupted(Exception):
-    """A stop was requested; the state of the run is saved."""
 
 
 class RewardLossOutput(NamedTuple):
@@ -182,25 +99,3 @@ class RewardLoss(Protocol):
 
         numbers: index of each example of the batch, (N,).
         """
-
-
-class UpdateBatch(NamedTuple):
-    """The batch of one update, or a part of it."""
-
-    examples: Examples
-    numbers: np.ndarray  # of its examples
-    reward_loss: RewardLoss | None = None  # self-critical training; None: likelihood
-
-
-class Optimiser(Protocol):
-    """Updates of parameters from their gradients; implemented by `torch.optim.Optimizer`."""
-
-    param_groups: Groups  # each with "lr" too
-    state: Any  # by parameter: its tensors by name
-    defaults: dict[str, Any]
-
-    def step(self) -> object:
-        """Update every parameter."""
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Reset the gradients."""

@@ -20,6 +20,7 @@ from models.core.files import write_errors
 from models.search.batching import windows
 from models.text.tokenizer import Tokenizer
 
+# SentencePiece encodes a list of texts in several threads, one text in one
 CHUNK = 10_000  # pairs encoded at a time
 SIDES = ("source", "target")
 
@@ -118,6 +119,7 @@ def _none_written(name: str, dropped: Dropped, longest: int) -> ModelError:
 
 def id_type(pieces: int) -> np.dtype:
     """Return the integer type of the ids of a vocabulary of this size."""
+    # two bytes hold the ids of most vocabularies, in half of the disk and cache
     return np.dtype("<u4" if pieces > 2**16 else "<u2")
 
 
@@ -127,6 +129,7 @@ class SideWriter:
     def __init__(self, folder: Path, side: str, kind: np.dtype, end: str = "ids") -> None:
         self.offsets_path, self.kind = folder / f"{side}.offsets.npy", kind
         self.file = (folder / f"{side}.{end}").open("wb")
+        # four bytes each, where a list of ints takes thirty-six
         self.lengths = array("I")
 
     def add(self, rows: Iterable[Sequence[int] | np.ndarray]) -> None:

@@ -125,6 +125,8 @@ class MonotonicNormaliser(nn.Module):
 
     def __init__(self, config: AttentionConfig) -> None:
         super().__init__()
+        # parts whose combination cannot be computed are refused when the model is built, not at a
+        # step
         for refused, reason, nearest in (
             ("window=local_p", "whose weights no later step could exceed", "window=global"),
             ("read=hard", "which stops at one slot already", "read=soft"),
@@ -222,8 +224,11 @@ class Attention(nn.Module):
         if not self.needs_history:
             return None
         mask = prepared.mask.float()  # (B, S)
+        # uniform, because location-aware scores convolve the last weights, and no slot has been
+        # read
         uniform = mask / mask.sum(1, keepdim=True).clamp_min(1)
         step = mask.new_zeros(mask.shape[0])  # (B,)
+        # the paper's alpha_0: the first step can stop at any slot
         first = torch.arange(mask.shape[1], device=mask.device) == 0
         position = first.float().expand(mask.shape) if self.moves else None
         random = self.read.begin(prepared.key)

@@ -104,6 +104,7 @@ def positions(
     rates = torch.exp(steps * (-math.log(10000.0) / max(1, half if as_printed else half - 1)))
     angles = torch.arange(start, start + length, device=device)[:, None] * rates
     code = torch.cat([angles.sin(), angles.cos()], 1)
+    # an odd size has one feature more than sines and cosines
     return nn.functional.pad(code, (0, size - 2 * half))
 
 
@@ -123,6 +124,7 @@ class GruCell(nn.Module):
         gates = x.float(), self.recurrent(hidden).float()  # the state stays fp32 under bf16
         (x_rz, x_n), (rz, n) = (part.split([2 * size, size], 1) for part in gates)
         reset, update = (x_rz + rz).sigmoid().chunk(2, 1)
+        # the reset gate follows the matrix, as in cuDNN, so that all gates need one product
         return torch.lerp(torch.addcmul(x_n, reset, n).tanh(), hidden, update)[:, None]
 
 

@@ -98,6 +98,7 @@ class LinearAttention(nn.Module):
         """Return sums over no tokens, for the rows of values (B, ..)."""
         size = self.output.weight.shape[0] // self.count
         rows = values.shape[0]
+        # float32, because sums over a long prefix lose small terms in bf16
         sums = values.new_zeros(rows, self.count, size, size, dtype=torch.float32)
         return Sums((sums, sums[..., 0]), values.new_zeros(rows, 0, dtype=torch.float32))
 
@@ -117,6 +118,7 @@ class LinearAttention(nn.Module):
         sums, total = past.parts
         sums, total = sums + keys.mT @ values, total + keys.sum(2)
         if mask is None and x.shape[1] > 1:
+            # products of all pairs, because for sentences they are faster than running sums
             weights = (query @ keys.mT).tril()  # (B, H, T, T)
             found = weights @ values / (weights.sum(-1, keepdim=True) + SMALLEST)
         else:
@@ -127,6 +129,7 @@ class LinearAttention(nn.Module):
 
 def mapped(x: Tensor) -> Tensor:
     """Return the features phi(x) = elu(x) + 1 in float32; all are positive."""
+    # positive, so that the denominator cannot be 0 or change its sign
     return elu(x.float()) + 1
 
 
@@ -161,6 +164,7 @@ class AverageAttention(nn.Module):
         past = self.empty(x[:, None]) if past is None else past
         sums = past.parts[0].unsqueeze(1) + x.float().cumsum(1)  # (B, T, D)
         seen = past.after((sums[:, -1],), x.shape[1])
+        # a tensor of ones stands for the length, because hypotheses are selected by rows of tensors
         counts = seen.read.cumsum(1)[:, -x.shape[1] :, None]
         average = self.feed_forward((sums / counts).to(x.dtype))
         keep, read = self.gates(torch.cat([x, average], -1)).sigmoid().chunk(2, -1)

@@ -104,6 +104,7 @@ class MultiHead(nn.Module):
         self.heads = nn.ModuleList(heads)
         self.dropout = nn.Dropout(dropout)
         self.max_slots, self.needs_history = heads[0].max_slots, heads[0].needs_history
+        # by exact types: a subclass computes other weights than the fused kernel
         self.fused = tuple(map(type, heads[0].parts)) == FUSED and not config.null_slot
 
     @property
@@ -128,6 +129,7 @@ class MultiHead(nn.Module):
         """Prepare keys and values (B, G, S, d) for every head."""
         if not self.fused:
             pairs = zip(self.each, repeated(keys, self.count).unbind(1), strict=True)
+            # shared heads are repeated first, because each head's score has parameters of its own
             keys = torch.stack([head.keys(part) for head, part in pairs], 1)
         return KeyValue(keys, values)
 
@@ -177,6 +179,7 @@ class MultiHead(nn.Module):
             # the kernel refuses a mask together with is_causal
             is_causal=causal and hidden is None,
         )
+        # the kernel returns no weights, so they are computed again where something reads them
         return HeadsOutput(context, plain_weights(query, slots, visible) if want_weights else None)
 
 
@@ -189,6 +192,7 @@ def repeated(x: Tensor, heads: int) -> Tensor:
     """Repeat each of G heads of x (B, G, S, d) H / G times: (B, H, S, d)."""
     if x.shape[1] == heads:
         return x
+    # neighbours share a head of keys, as in torch's own grouped attention (enable_gqa)
     each = x.unsqueeze(2).expand(-1, -1, heads // x.shape[1], -1, -1)
     return each.flatten(1, 2)
 
@@ -207,6 +211,7 @@ def joined(heads: list[AttentionOutput]) -> HeadsOutput:
     return HeadsOutput(
         torch.stack(context, 1),
         torch.stack(weights, 1),
+        # the heads' samples are independent, so the log-probabilities add up
         None if log_prob[0] is None else torch.stack(log_prob).sum(0),
         None if entropy[0] is None else torch.stack(entropy).sum(0),
         None if position[0] is None else torch.stack(position, 2),
@@ -232,6 +237,7 @@ def read_values(attention: Attention | Heads, memory: Memory, keys: Tensor | Non
 def concatenated(values: Tensor) -> Tensor:
     """Return values (B, H, S, V) of each head at its place in the context, (B, H, S, H * V)."""
     count = values.shape[1]
+    # weights of a head times these values, summed over the heads, give the context itself
     places = torch.eye(count, dtype=values.dtype, device=values.device)
     return torch.einsum("bhsv,hk->bhskv", values, places).flatten(3)
 

@@ -54,6 +54,7 @@ class SparsemaxFunction(torch.autograd.Function):
         ordered = scores.sort(-1, descending=True).values
         sums = ordered.cumsum(-1)
         count = torch.arange(1, scores.shape[-1] + 1, device=scores.device)
+        # rounding may leave a row without support, whose place would be -1
         size = (1 + count * ordered > sums).sum(-1, keepdim=True).clamp_min(1)  # of the support
         threshold = (sums.gather(-1, size - 1) - 1) / size
         weights = (scores - threshold).clamp_min(0)
@@ -71,6 +72,7 @@ class SparsemaxFunction(torch.autograd.Function):
 def shifted(scores: Tensor, in_window: Tensor) -> Tensor:
     """Shift scores so that the largest in the window is 0; clamp at OUTSIDE; fp32 or wider."""
     full = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+    # finite, because sums of -inf give NaN in the search for the threshold
     full = full.masked_fill(~in_window, torch.finfo(full.dtype).min)
     # the largest score is detached, because adding a constant to all scores changes no weight
     return (full - full.detach().amax(-1, keepdim=True)).clamp_min(OUTSIDE)
@@ -102,6 +104,7 @@ class Entmax15Function(torch.autograd.Function):
         ordered = halves.sort(-1, descending=True).values
         count = torch.arange(1, halves.shape[-1] + 1, device=halves.device, dtype=halves.dtype)
         mean = ordered.cumsum(-1) / count
+        # rounding can make the root's argument negative, so it is clamped below
         spread = ordered.square().cumsum(-1) / count - mean.square()
         thresholds = mean - (1 / count - spread).clamp_min(0).sqrt()
         size = (thresholds <= ordered).sum(-1, keepdim=True).clamp_min(1)  # of the support
@@ -141,9 +144,11 @@ class Monotonic(MonotonicNormaliser):
 
     def stopped(self, scores: Tensor, slots: Tensor, position: Tensor) -> Tensor:
         """Return the share (B, T, S) of each slot in the stops; one slot, if not in training."""
+        # float32, because sums of many logarithms lose their digits in bf16
         scores = scores.float() + self.offset
         if self.training:
             return expected_stops(scores + torch.randn_like(scores), slots, position)
+        # a step without a stop leaves a position of zeros, from which no later step moves on
         reached = position.cumsum(-1) > 0  # from the last slot on
         possible = (scores > 0) & slots & reached
         return (possible & (possible.int().cumsum(-1) == 1)).float()
@@ -156,10 +161,12 @@ def expected_stops(scores: Tensor, slots: Tensor, position: Tensor) -> Tensor:
 
     scores (B, T, S): logarithms of the odds. position (B, T, S): the same of the last step.
     """
+    # sums of logarithms: the paper's quotient of cumulative products divides by 0 on long sources
     passed = logsigmoid(-scores).masked_fill(~slots, 0.0)  # log (1 - p)
     before = passed.cumsum(-1) - passed  # of all slots before each
     between = before.unsqueeze(-2) - before.unsqueeze(-1)  # (B, T, from, to)
     later = torch.ones_like(between, dtype=torch.bool).triu()
+    # masked before exp, because a difference in the other direction is positive and can overflow
     walked = between.masked_fill(~later, -torch.inf).exp()  # product of (1 - p) from k to i - 1
     arrived = (position.unsqueeze(-2) @ walked).squeeze(-2)  # (B, T, S)
     return scores.sigmoid() * slots * arrived

@@ -107,6 +107,7 @@ class Maximum(Pooling):
 
     def forward(self, memory: Memory) -> AttentionOutput:
         """Return the pooled vector as the context (B, 1, V)."""
+        # a padded slot must not be the largest one; features can be negative
         hidden = memory.values.masked_fill(~memory.mask.unsqueeze(-1), -torch.inf)
         largest, slots = hidden.max(1)  # (B, V)
         counts = torch.zeros(memory.mask.shape, device=slots.device)  # (B, S)
@@ -184,6 +185,7 @@ def for_each_query(past: History | None, count: int) -> History | None:
     rows = torch.arange(sentences, device=past.step.device).repeat_interleave(count)
     numbers = torch.arange(count, device=rows.device).repeat(sentences)
     chosen = select(past, rows)
+    # equal numbers would make the samples of all queries alike
     return chosen._replace(random=chosen.random + numbers)
 
 

@@ -95,6 +95,7 @@ class Learned(Position):
     def added(self, x: Tensor, start: int) -> Tensor:
         """Return embeddings (R, T, D) of positions from `start`, with their positions."""
         places = torch.arange(start, start + x.shape[1], device=x.device)
+        # an output can be longer than the longest source of the table
         return x + self.embedding[places.clamp_max(len(self.embedding) - 1)]
 
 

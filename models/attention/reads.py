@@ -75,14 +75,17 @@ class Hard(Read):
         return self._read(only(sampled(weights, place), weights), values)
 
     def _sampled(self, weights: Tensor, values: Tensor, random: Tensor) -> AttentionOutput:
+        # the sample itself has no gradient; log_prob carries it to the score (REINFORCE)
         slots = sampled(weights.detach(), torch.rand_like(random))  # (B, T)
         soft = random.frac() < self.expected_share  # (B, T)
         hard = only(slots, weights)
         if self.config.read_gradient == "straight_through":
+            # a zero in the forward pass, whose gradient is that of the weights
             hard = hard + (weights - weights.detach())
             return self._read(torch.where(soft.unsqueeze(-1), weights, hard), values)
         weight, total = weights.gather(-1, slots.unsqueeze(-1)).squeeze(-1), weights.sum(-1)
         real = (weight > 0) & ~soft  # not if every weight is zero
+        # 1 in place of 0 before the logarithm: a masked infinity would still give a NaN gradient
         safe = torch.where(real, weight, 1.0), torch.where(real, total, 1.0)
         return self._read(torch.where(soft.unsqueeze(-1), weights, hard), values)._replace(
             log_prob=safe[0].log() - safe[1].log(), entropy=entropy(weights)
@@ -122,6 +125,7 @@ def hashed_uniform(step: Tensor, key: Tensor, seed: int) -> Tensor:
 
     step and key have one shape. The result depends on nothing else, so it is the same in any batch.
     """
+    # a hash in place of a generator, whose numbers would depend on the order of the batch
     bits = (step.long() * 0x9E3779B1 + key.long() * 0x85EBCA77) & LOW
     bits = mixed(bits ^ zlib.crc32(str(seed).encode()))
     return (bits >> 8).float() / 2**24  # a float holds 24 bits exactly
@@ -133,8 +137,10 @@ def input_key(source: Tensor, mask: Tensor) -> Tensor:
     source: ids (B, S) or features (B, S, V) with mask (B, S), padding does not count; or images
     (B, 3, h, w).
     """
+    # the bits of features, because a cast to whole numbers would make small ones equal
     bits = source.float().view(torch.int32) if source.is_floating_point() else source
     if source.dim() < 4:
+        # padding differs from batch to batch, and must not change the key of an input
         bits = bits.masked_fill(~mask.view(*mask.shape, *[1] * (source.dim() - 2)), 0)
     bits = bits.flatten(1).long()
     place = torch.arange(bits.shape[1], device=bits.device)
@@ -154,10 +160,12 @@ def mixed(bits: Tensor) -> Tensor:
 def only(slots: Tensor, weights: Tensor) -> Tensor:
     """Return one-hot weights (B, T, S) at slots (B, T); all zero if every weight is zero."""
     ones = torch.zeros_like(weights).scatter_(-1, slots.unsqueeze(-1), 1.0)
+    # argmax of a row of zeros is slot 0, which is padding or outside the window
     return ones * (weights > 0).any(-1, keepdim=True)
 
 
 def entropy(weights: Tensor) -> Tensor:
     """Return the entropy (B, T) in nats of normalised weights, which may contain zeros."""
+    # clamped, because 0 log 0 is NaN in floating point and 0 in the definition
     shares = weights / weights.sum(-1, keepdim=True).clamp_min(TINY)
     return -(shares * shares.clamp_min(TINY).log()).sum(-1)

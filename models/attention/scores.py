@@ -87,7 +87,9 @@ class Cosine(Score):
         super().__init__(query_size, key_size, config)
         same = query_size == key_size
         self.query = nn.Identity() if same else Linear(query_size, key_size, bias=False)  # W
+        # without it, scores lie between -1 and 1, and their softmax is almost uniform
         self.sharpness = Linear(query_size, 1)  # b, c
+        # small, so that the first sharpness is FIRST_SHARPNESS for every query
         nn.init.normal_(self.sharpness.weight, std=0.1 * query_size**-0.5)
         nn.init.constant_(self.sharpness.bias, math.log(math.expm1(FIRST_SHARPNESS)))
 
@@ -170,6 +172,7 @@ class Concat(Additive):
 
     def __init__(self, query_size: int, key_size: int, config: AdditiveConfig) -> None:
         super().__init__(query_size, key_size, config)
+        # the paper's W has no bias
         self.key = Linear(key_size, self.key.out_features, bias=False)
 
 
@@ -225,6 +228,7 @@ class Location(Score):
                 f"at most {self.logits.out_features}, the positions of score 'location'",
                 "shorten it",
             )
+        # keys without features still have the axis of slots, from which the length is read
         return values[..., :0]
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -254,6 +258,7 @@ class LocationAware(Additive):
         features = self.convolved(history.previous)
         matrix = self.feature.weight
         if self.coverage is not None:
+            # one product for both features, because the tensor of all pairs is the largest one
             features = torch.cat([features, history.total.unsqueeze(-1)], -1)
             matrix = torch.cat([matrix, self.coverage], 1)
         return additive_energy(self.query(query), keys, self.energy, features, matrix)

@@ -44,6 +44,7 @@ class LocalMonotonic(Local):
         """Return the slots (B, T, S) around the step's own."""
         assert history is not None
         last = mask.sum(2) - 1  # (B, 1 or T)
+        # a target longer than its source would otherwise leave the window empty
         return WindowOutput(near(torch.minimum(history.step, last), mask, self.reach))
 
 
@@ -64,6 +65,7 @@ class LocalPredictive(Local):
 
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """Return the slots (B, T, S) around the predicted position, and a Gaussian."""
+        # in float32: bf16 has 8 bits, which cannot tell neighbouring slots of a long source apart
         share = self.place(self.hidden(query).tanh()).float().sigmoid().squeeze(-1)  # (B, T)
         centre = share * mask.sum(2)
         distance = torch.arange(mask.shape[2], device=mask.device) - centre.unsqueeze(-1)
@@ -87,7 +89,10 @@ class LocalMedian(Local):
     def forward(self, query: Tensor, mask: Tensor, history: History | None) -> WindowOutput:
         """Return the slots (B, T, S) around the median."""
         assert history is not None
+        # relative to the sum, because weights need not sum to 1 (a null slot takes a part)
         before = history.previous.float().cumsum(-1) < 0.5 * history.previous.sum(-1, keepdim=True)
+        # the weights before the first step are uniform, and their median is no position that was
+        # read
         centre = before.sum(-1) * (history.step > 0)  # (B, T)
         return WindowOutput(near(centre, mask, self.reach))
 

@@ -65,12 +65,15 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             with write_errors(path):
                 file.flush()
+                # flushed before the rename: after a power failure, the name could otherwise point
+                # to an empty file
                 os.fsync(file.fileno())
         with write_errors(path):
             os.replace(temporary, path)
             sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
+            # also after Ctrl-C, so that an interrupted writer leaves nothing
             temporary.unlink()
         raise
 
@@ -117,6 +120,7 @@ def open_regular(path: Path, most: int = MODEL_FILE_BYTES, name: str = "") -> Bi
     # O_NONBLOCK: to open a named pipe would otherwise wait for its writer
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
+    # of the open file, because the path could be exchanged between a check and the opening
     found = os.fstat(file.fileno())
     if stat.S_ISREG(found.st_mode) and found.st_size <= most:
         return file
@@ -156,6 +160,7 @@ def temporary_name(path: Path, suffix: str) -> Path:
     """Return a hidden, unpredictable name in the folder of ``path``."""
     # cut in bytes, as file systems count; half a character at the end is dropped
     start = os.fsencode(path.name)[:NAME_BYTES].decode("utf-8", "ignore")
+    # random, so that nobody can put a link there in advance, and two writers never meet
     return path.with_name(f".{start}.{os.urandom(8).hex()}{suffix}")
 
 
@@ -217,6 +222,7 @@ def try_lock(descriptor: int) -> bool:
     if fcntl is None:
         return True
     try:
+        # flock and not a file with a process id, which a killed process would leave behind
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
@@ -290,6 +296,7 @@ def _exchange(new: Path, path: Path) -> None:
     try:
         os.replace(new, path)
     except BaseException:
+        # the old folder returns, so that a failure never leaves no folder at all
         os.replace(old, path)
         raise
     shutil.rmtree(old, ignore_errors=True)

@@ -21,6 +21,7 @@ FILE_BYTES = 1 * GIB
 WINDOW_BYTES = 128 * MIB
 SENTENCES = 10_000_000
 OUTPUT_TOKENS = 4096
+# terms of 40,000 tokens in one sentence took 60 s and 512 MB
 TERM_TOKENS = 512
 DIGITS = 9
 IMAGE_PIXELS = 100_000_000
@@ -44,6 +45,7 @@ GIVE_TURN: ContextVar[Callable[[], None]] = ContextVar("GIVE_TURN", default=lamb
 def processors() -> int:
     """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
+        # cpu_count() counts all processors, also those that a container or taskset does not give
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
@@ -53,6 +55,7 @@ def free_memory() -> None:
     # after 24 unfinished bodies of 30 MB, a service held 68 MB of garbage, and glibc 247 MB
     gc.collect()
     with suppress(AttributeError, OSError, TypeError):  # another allocator
+        # glibc keeps freed blocks for later requests, so the process would never shrink
         ctypes.CDLL(None).malloc_trim(0)
 
 
@@ -81,6 +84,7 @@ def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
             errors[number] = error
 
     numbers = range(len(works))
+    # daemons, so that Ctrl-C ends the program while C++ still computes
     threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in numbers]
     for thread in threads:
         thread.start()

@@ -40,6 +40,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     on other devices.
     """
     if (
+        # oneDNN's operation has no gradient
         torch.is_grad_enabled()
         or x.dtype != torch.float32
         or x.device.type != "cpu"
@@ -56,6 +57,7 @@ def prefers_onednn() -> bool:
     """Return True on an AMD processor if torch contains oneDNN's linear map."""
     try:
         with CPUINFO.open("r", encoding="utf-8", errors="replace") as file:
+            # the first processor suffices, and a machine of many has a long file
             processor = file.read(1000)
     except OSError:
         # outside Linux, which has no /proc

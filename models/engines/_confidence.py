@@ -51,6 +51,7 @@ def compared(
     """Return the words that no entry of a direction, or of its reverse, and no term explains."""
     if lexicon is None:
         return WordDifferences((), (), (), COMMON)
+    # both directions, because a rare word may have an entry in one of them only
     forward, back = direction, "-".join(reversed(direction.split("-")))
     words, found = (tuple(WORD.findall(text.lower())) for text in (source, output))
     named = Stems(words), Stems(found)
@@ -80,6 +81,7 @@ def compared(
 def features(output: Hypothesis, words: WordDifferences) -> tuple[float, ...]:
     """Return the numbers FEATURES of an output."""
     tokens = len(output.ids) + 1
+    # a term of a glossary lowers the probability, and says nothing about the sense
     mean = output.log_prob / tokens if output.free is None else output.free
     return mean, math.log(tokens), len(words.lost), len(words.added), words.rarest
 
@@ -102,6 +104,7 @@ def confidence(
     weights = (getattr(config, name) for name in FEATURES)
     pairs = zip(weights, features(output, words), strict=True)
     logit = config.bias + sum(weight * value for weight, value in pairs)
+    # math.exp raises OverflowError beyond 709
     value = 1 / (1 + math.exp(-max(-500.0, min(500.0, logit))))
     return Confidence(value, value < config.threshold, *words[:3])
 
@@ -111,6 +114,7 @@ def of_both(first: Confidence, second: Confidence, config: ConfidenceConfig) -> 
 
     Its words are those that a reader sees: of the first source, and of the last output.
     """
+    # both steps must keep the sense
     value = first.value * second.value
     return second._replace(value=value, is_doubtful=value < config.threshold, lost=first.lost)
 

@@ -38,6 +38,8 @@ class ConstraintProgress(NamedTuple):
 
     def wanted(self, phrases: Sequence[RequiredPhrase]) -> set[int]:
         """Return the tokens that begin a missing phrase, or continue the current one."""
+        # the next token of a phrase is offered at every step, or an improbable term would never
+        # enter the beam
         missing = {phrase[0] for n, phrase in enumerate(phrases) if n not in self.complete}
         return missing | ({phrases[self.current][self.tokens]} if self.current >= 0 else set())
 
@@ -89,6 +91,7 @@ def with_phrases(
     return [
         found
         if all(contains(one.ids, phrase) for one in found for phrase in wanted)
+        # the confidence is that of the free output, because a forced term is improbable by nature
         else [one._replace(free=found[0].mean) for one in search_again(number)]
         for number, (found, wanted) in enumerate(zip(outputs, phrases, strict=True))
     ]
@@ -109,6 +112,7 @@ def constrained_search(
     is complete is not followed by them.
     """
     width, device = beam_width(config), memory.mask.device
+    # an output with all phrases may be longer than the limit of a free one
     limit += sum(map(len, phrases))
     prepared, state = backend.start(memory)
     live, finished = [Partial((START,), 0.0, 0, ConstraintProgress())], list[Finished]()
@@ -120,6 +124,7 @@ def constrained_search(
         ids = torch.tensor([one.ids for one in live], device=device)
         log_probs = log_probs_of(step, ids, config)
         log_probs[:, :FIRST_OUTPUT].fill_(-torch.inf)
+        # a letter behind a complete term would make another word of it
         for row in (row for row, one in enumerate(live) if one.completes):
             log_probs[row, list(inside)] = -torch.inf
         finished += _ended(live, log_probs, phrases, config, truncated=length == limit)
@@ -148,6 +153,7 @@ def _ended(
     for row, one in enumerate(live):
         if len(one.progress.complete) < len(phrases):
             continue
+        # only where the model itself would end, so that phrases are not followed by a sudden end
         rank = int((log_probs[row] > log_probs[row, END]).sum())
         if rank < width or truncated:
             log_prob = one.log_prob + float(log_probs[row, END])
@@ -182,6 +188,8 @@ def _allocated(
     banks: dict[int, list[Partial]] = {}
     for one in ranked:
         banks.setdefault(one.progress.count(phrases), []).append(one)
+    # each count keeps a share, or hypotheses without phrases, which are more probable, would fill
+    # the beam
     share = max(1, width // len(banks))
     # the highest count first: it survives a beam that is narrower than the number of counts
     chosen = [one for count in sorted(banks, reverse=True) for one in banks[count][:share]][:width]

@@ -45,6 +45,7 @@ class TargetWords:
         self.controls = torch.tensor(controls, device=device)
         self.sizes = torch.tensor([*map(len, self.pieces)], device=device)
         self.inside = torch.zeros_like(self.begins)  # continues a word by a letter
+        # digits and marks may follow a complete phrase; a letter would change its last word
         self.inside[torch.tensor(tokenizer.inside_words, dtype=torch.long, device=device)] = True
         self.separates = self.begins.clone()  # begins a word, or ends the last one
         self.separates[END] = True
@@ -52,6 +53,7 @@ class TargetWords:
     @cached_property
     def _sorted(self) -> list[tuple[str, int]]:
         real = enumerate(zip(self.pieces, self.controls.tolist(), strict=True))
+        # sorted once, so that the tokens with a prefix are found by bisection
         return sorted((piece, number) for number, (piece, control) in real if not control)
 
     def after(self, words: Tensor, tokens: Tensor) -> Tensor:
@@ -61,6 +63,7 @@ class TargetWords:
     def continuing(self, text: str) -> Tensor:
         """Return True for the tokens that can go on where pieces must be written, (Y,)."""
         order, found = self._sorted, torch.zeros_like(self.begins)
+        # the highest character of Unicode sorts behind everything that continues the text
         last = bisect_right(order, (f"{text}\U0010ffff", 0))
         numbers = [number for _, number in order[bisect_left(order, (text, 0)) : last]]
         for end in range(1, len(text)):
@@ -185,6 +188,7 @@ class SteeredBackend:
         log_probs, inner = self._step(tokens, state, prepared, numbers)
         others = prepared.looks.of_words(state.words + 1, place.free)
         unsure = place.free & (state.words > 0) & (numbers != others)
+        # a second step only where the looks of both words differ, because it doubles the time
         if bool(unsure.any()):
             separates = self.vocabulary.separates
             left = log_probs.masked_fill(~may, -torch.inf)

@@ -47,6 +47,7 @@ def with_terms(
     alignment: settings of the model. free: outputs of the search without terms, best first.
     """
     terms = glossary.found(source_of(model, source).text)
+    # a forced search that costs little has put the term in a natural place
     if not terms or not forced or free[0].log_prob - forced[0].log_prob <= LOWER * len(terms):
         return forced
     texts = [put_in(model, alignment, source, one, terms) for one in free]
@@ -83,6 +84,7 @@ def put_in(
     weights = every[alignment.head - 1] if alignment.head else every.mean(0)
     weights = shifted(weights, alignment.shift).cpu()  # (T, S)
     of_source = source_of(model, source).tokens
+    # control tokens have no characters, and take attention that means no word
     words = torch.tensor([b > a for a, b in of_source])
     target = units(tokenizer.target, ids, kind="word", marks=False)
     text = decoded_spans(tokenizer.target, ids)[0]
@@ -111,6 +113,7 @@ def translated_by(shares: Tensor, totals: Tensor, target: Units) -> Span | None:
     sizes = target.shares.sum(0).clamp_min(1e-9)
     of_words, of_all = ((each @ target.shares / sizes).tolist() for each in (shares, totals))
     best = max(range(len(of_words)), key=of_words.__getitem__, default=-1)
+    # a compound such as Kundendienst translates other words too, and is left to the forced search
     if best < 0 or of_words[best] < max(MIN_ATTENTION, ALONE * of_all[best]):
         return None
     first = last = best

@@ -29,6 +29,7 @@ from models.storage.digests import (
 
 LAYOUT = 3  # version of the conversion; increase it if convert.py writes other files
 MODEL = "model.bin"
+# a converted model takes as much space as its weights, and each training of one makes another
 MAX_MODELS = 8  # in the cache
 LENGTH = 32  # characters of a digest
 
@@ -47,6 +48,7 @@ def cached(name: str, convert: Callable[[], Files]) -> Converted:
     folder = cache_folder("ctranslate2")
     if folder is None:
         return Converted(Path(name), convert())
+    # a flipped bit gives other outputs without an error, so digests are compared each time
     if is_intact(folder / name):
         with contextlib.suppress(OSError):  # a cache that cannot be written
             os.utime(folder / name)  # tells when it was used

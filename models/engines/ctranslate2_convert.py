@@ -157,6 +157,7 @@ def converted(
         for layer in range(count):
             variables |= _layer(left, part, layer, shapes)
     variables |= _vocabulary(left, aliases, config, sizes)
+    # weights without a place mean a family or a setting that this conversion does not know
     if left:
         raise _misfit(next(iter(sorted(left))))
     if precision == "int8":
@@ -295,6 +296,7 @@ def _vocabulary(
     )
     size = config.embedding
     found: Variables = {source: _take(left, "encoder.embedding.weight", (sizes.source, size))}
+    # an alias, because a copy would take the memory of the largest matrix again
     if sizes.joint and config.tied:
         aliases[target] = aliases[output] = source
     else:
@@ -310,6 +312,7 @@ def _vocabulary(
 def _quantise(variables: Variables, aliases: dict[str, str]) -> None:
     """Replace every matrix of weights by its int8 numbers, and add its scales."""
     for name in [n for n, each in variables.items() if n.endswith("/weight") and each.ndim == 2]:
+        # each row has its own scale, so that one large weight does not coarsen the whole matrix
         weight = variables[name].astype("f4")
         largest = numpy.abs(weight).max(1)
         # a row of zeros has the scale 1 instead of an infinite one

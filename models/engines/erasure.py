@@ -82,6 +82,7 @@ def choose_map_head(captioner: Captioner, images: Iterable[Image.Image]) -> Alig
         ids = captioner.caption([image], search=greedy)[0].hypotheses[0].ids
         if not words(captioner.tokenizer.pieces(ids)):
             continue
+        # a word that becomes more probable does not depend on the region
         lost = region_losses(captioner, image, ids).clamp_min(0)  # (W, REGIONS, REGIONS)
         maps = every_map(captioner, image, ids)  # (L, 1 + H, W, rows, columns)
         weights = adaptive_avg_pool2d(maps.flatten(0, 2), REGIONS).view(
@@ -121,6 +122,7 @@ def every_map(captioner: Captioner, image: Image.Image, ids: Sequence[int]) -> T
 
 def blurred(image: Image.Image, cells: Tensor) -> Image.Image:
     """Return an image that is blurred in some cells of a grid (rows, columns)."""
+    # blur, because a black rectangle adds edges to which the network reacts
     soft = image.filter(ImageFilter.GaussianBlur(image.width * RADIUS))
     mask = Image.fromarray((255 * cells.byte()).numpy()).resize(
         image.size, Image.Resampling.NEAREST

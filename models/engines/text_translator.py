@@ -125,6 +125,7 @@ class TextTranslator(TrainedModel):
 
     def _most_tokens(self, config: SearchConfig) -> int:
         """Return the most source tokens of a batch, fewer for a wider beam."""
+        # memory grows with source tokens times hypotheses
         return max(1, MAX_BATCH_TOKENS * USUAL_BEAM // beam_width(config))
 
     def in_torch(self) -> tuple[Any, ...]:
@@ -182,6 +183,7 @@ class TextTranslator(TrainedModel):
             )
         targets = (self.glossary.targets(source.text) for source in sources)
         phrases = [[tuple(self.tokenizer.target.encode(one)) for one in each] for each in targets]
+        # before the search: terms of 40,000 tokens took 60 s and 512 MB before they were refused
         if (most := max(sum(map(len, each)) for each in phrases)) > TERM_TOKENS:
             raise InputError(
                 f"the terms of the glossary in one sentence have {most:,} tokens",
@@ -258,6 +260,7 @@ class TextTranslator(TrainedModel):
         found = self.entries(text, target, language or self.source_language)
         if found:
             ids = self._ids(with_candidates(text, found), target)
+            # the candidates lengthen the text; a text that fits without them must stay translatable
             if len(ids) <= self.max_source_length:
                 return ids, found
         return self._ids(text, target), ()
@@ -423,6 +426,7 @@ class TextTranslator(TrainedModel):
         for number, ((text, to), language) in enumerate(zip(texts, languages, strict=True), first):
             direction = self._direction(text, language, targets[to])
             ids, entries = self.read_with_entries(text, targets[to], language)
+            # a text without words is its own output; the model would invent one
             ids = ids if text.strip() else []
             if len(ids) > self.max_source_length:
                 raise InputError(
@@ -476,6 +480,8 @@ class TextTranslator(TrainedModel):
 
     def _first_tokens(self, count: int) -> int:
         """Return the number of first tokens that are continued for a list of `count` words."""
+        # several first tokens may begin one word, or none; CTranslate2 takes at most half of the
+        # vocabulary
         return min(EXTRA * count + FIRST_TOKENS, len(self.tokenizer.target) // 2)
 
     def _continued(self, source: EncodedText, count: int) -> list[Continuation]:
@@ -487,6 +493,7 @@ class TextTranslator(TrainedModel):
 
         Such a text is translated through a third language. "" for a model of a given source.
         """
+        # --from says what the language is
         if self.source_language or not (self.languages and self.lexicon):
             return ""
         language = self.lexicon.sure_language(text)
@@ -522,6 +529,7 @@ class TextTranslator(TrainedModel):
             first.source_language, first.glossary = "", None
             numbers = [n for n, one in enumerate(between) if one == language]
             texts = [sources[n].text for n in numbers]
+            # only the best intermediate text is read, so a list would be searched for nothing
             search = replace(config, nbest=1)
             found = first.translate(
                 texts, to=language, search=search, max_batch_tokens=max_batch_tokens
@@ -579,6 +587,7 @@ class TextTranslator(TrainedModel):
         """
         is_free = not source.is_steered and config.method != "sample"
         is_free = is_free and not (self.glossary and self.glossary.targets(source.text))
+        # an explanation of several words is no translation of a label
         has_word = bool(source.known) and " " not in source.known[0]
         if not has_word or not is_free or is_one_of(found[0].text, source.known):
             return found
@@ -602,4 +611,8 @@ class TextTranslator(TrainedModel):
         if found and source.step:
             first = source.step.confidence
             found = of_both(first, found, self.calibration) if first else None
+        elif found and is_one_of(best.text, source.known):
+            # the score of a word alone tells little: of 869 that it named, 493 were right
+            value = max(found.value, self.calibration.threshold)
+            found = found._replace(value=value, is_doubtful=False)
         return Translation(source.text, hypotheses, source.to, found, source.language)

@@ -73,6 +73,7 @@ class TrainedModel:
             found = search([inputs[number] for number in numbers], config)
             return [[self._hypothesis(one) for one in each] for each in found]
 
+        # a constrained search divides its beam by phrases, so its first output depends on the width
         has_glossary = getattr(self, "glossary", None) is not None
         return different_texts(outputs, len(inputs), config, depends_on_nbest=has_glossary)
 

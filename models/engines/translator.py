@@ -76,6 +76,7 @@ def mean_log_probs(log_probs: Sequence[Tensor]) -> Tensor:
     The mean of equal numbers is exactly this number.
     """
     each = torch.stack(list(log_probs))  # (M, R, Y)
+    # relative to the greatest, because exp of a number below -104 is 0 in float32
     greatest = each.amax(0)
     return greatest + (each - greatest).exp().mean(0).log()
 
@@ -137,6 +138,7 @@ class TorchSearch(TextTranslator):
                 backend, memory, limits[number], phrases[number], config, inside
             )
             model, *others = self.in_torch()
+            # terms are put in by the attention of one model over one text
             if others or model.inputs or not model.model.decoder.attends or not self.glossary:
                 return forced
             return with_terms(
@@ -158,6 +160,7 @@ class TorchSearch(TextTranslator):
         tokens = torch.full((1,), START, device=memory.mask.device)
         for given in source.prefix.ids:
             state = backend.step(tokens, state, prepared).state
+            # token by token, because recurrent decoders have no other way to read a prefix
             tokens = torch.full_like(tokens, given)
         most = self._first_tokens(count)
         rows = torch.zeros(most, dtype=torch.long, device=tokens.device)

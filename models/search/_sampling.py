@@ -26,6 +26,7 @@ class Samples:
     """Outputs that are being sampled: N rows for each of B sentences."""
 
     sentences: list[int]  # (B,) index in the batch
+    # a generator for each row, so that a sample depends neither on the batch nor on other samples
     rngs: list[random.Random]  # (R,), R = B * N
     limits: Tensor  # (R,) maximum length in tokens, end mark included
     ids: Tensor  # (R, t) output so far, start mark first; end marks after its end
@@ -45,6 +46,7 @@ class Samples:
     def append(self, wanted: Tensor, log_probs: Tensor) -> None:
         """Add the tokens wanted (R,), given all log-probabilities (R, Y); end at the limit."""
         live = self.live
+        # rows that have ended go on with end marks, because the rows of a batch advance together
         tokens = wanted.masked_fill(~live | (self.limits <= self.ids.shape[1]), END)
         added = log_probs.gather(1, tokens[:, None])[:, 0].to(self.log_probs.dtype)
         self.log_probs = self.log_probs + added.masked_fill(~live, 0)
@@ -101,6 +103,7 @@ def begin(
         rngs=[random_numbers(key, n, config.seed) for key in keys for n in range(config.nbest)],
         limits=torch.tensor(limits, device=device).repeat_interleave(config.nbest),
         ids=torch.full((rows, 1), START, device=device),
+        # float32 would lose digits over the thousands of tokens that an output may have
         log_probs=zeros.float() if device.type in WITHOUT_DOUBLE else zeros.double(),
         lengths=zeros,
         truncated=zeros.bool(),
@@ -130,6 +133,7 @@ def sample_tokens(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> T
     Tokens are ordered by id. Ordered by probability, near ties would change places with the
     rounding of a batch, and the output with them.
     """
+    # a temperature of 0 means the most probable token, and must not divide by 0
     logits = log_probs / max(config.temperature, 1e-6)
     logits[:, :FIRST_OUTPUT].fill_(-torch.inf)
     # scaled by the total below, which top-k, top-p and rounding make smaller than 1
@@ -137,6 +141,7 @@ def sample_tokens(log_probs: Tensor, uniform: Tensor, config: SearchConfig) -> T
     total = cumulative[:, -1:].contiguous()
     places = torch.searchsorted(cumulative, uniform[:, None] * total, right=True)
     last = torch.searchsorted(cumulative, total)  # rounding must not lead past it
+    # a number near 1 times a rounded total may exceed every cumulative probability
     return torch.minimum(places, last)[:, 0]
 
 
@@ -150,5 +155,6 @@ def most_probable(probabilities: Tensor, config: SearchConfig) -> Tensor:
     if config.top_k > 0 and config.top_p < 1:
         ranked /= ranked.sum(-1, keepdim=True)  # top-p is a share of what top-k leaves
     before = ranked.cumsum(-1) - ranked
+    # compared with the sum before a token, so that the token that crosses top_p is kept
     ranked[before >= max(config.top_p, 1e-9)] = 0  # the most probable token always stays
     return torch.zeros_like(probabilities).scatter(-1, tokens, ranked)

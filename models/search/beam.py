@@ -86,10 +86,14 @@ def beam_search(
         log_probs, truncated = possible(
             log_probs_of(step, beams.ids.flatten(0, 1), config), at_limit
         )
+        # with K candidates alone, end marks among them would leave fewer than K hypotheses to
+        # continue
         found = best(beams.log_probs, log_probs, 2 * width)
         others = ended(beams.ids, found, truncated, width, config)
         beams.finished = beams.finished.with_others(others)
         live = found._replace(
+            # an end mark stays a candidate of probability 0, so that all sentences have tensors of
+            # one size
             log_probs=found.log_probs.masked_fill(found.tokens == END, -torch.inf)
         )
         # imported models keep "power": their programs compare with the length so far
@@ -108,6 +112,8 @@ def begin(backend: Backend, memory: Any, limits: list[int], width: int) -> Beams
     return Beams(
         sentences=list(range(count)),
         limits=list(limits),
+        # one row for each sentence: K equal rows would fill the first beam with K copies of one
+        # token
         log_probs=torch.zeros(count, 1, device=device),
         ids=torch.full((count, 1, 1), START, device=device),
         state=state,
@@ -128,6 +134,7 @@ def possible(log_probs: Tensor, at_limit: list[bool]) -> tuple[Tensor, Tensor | 
         return by_sentence, None
     limited = to_device(torch.tensor(at_limit), log_probs.device)
     truncated = (by_sentence.argmax(2) != END) & limited[:, None]
+    # added, not assigned, so that the output keeps the true probability of its end mark
     others = torch.full_like(by_sentence[0, 0], -torch.inf)
     others[END] = 0
     return torch.where(limited[:, None, None], by_sentence + others, by_sentence), truncated
@@ -141,6 +148,7 @@ def best(before: Tensor, log_probs: Tensor, count: int) -> Candidates:
     """
     beam, vocabulary = log_probs.shape[1:]
     sums = (log_probs + before[:, :, None]).flatten(1)  # (B, K * Y)
+    # a tiny vocabulary has fewer continuations than 2K, and tokens below FIRST_OUTPUT are never one
     found, places = sums.topk(min(count, beam * (vocabulary - FIRST_OUTPUT)))
     return Candidates(found, places // vocabulary, places % vocabulary)
 
@@ -152,6 +160,7 @@ def ended(
 
     truncated (B, K): True for hypotheses that the length limit ends.
     """
+    # an end mark outside the best K is no output, or every beam would collect improbable short ones
     log_probs, rows, tokens = (part[:, :width] for part in found)
     length = ids.shape[2]
     ends = (tokens == END) & (log_probs > -torch.inf)
@@ -170,6 +179,8 @@ def is_done(finished: Tensor, best_next: Tensor) -> Tensor:
     """
     worst = finished[:, -1]
     full = worst > -torch.inf
+    # K finished outputs alone do not suffice: a longer live one can still have a better score,
+    # because the length penalty divides a negative number
     return full if finished.shape[1] == 1 else full & (worst >= best_next)
 
 
@@ -195,6 +206,7 @@ def leave(beams: Beams, over: list[bool], outputs: list[Outputs]) -> Tensor:
     device = beams.ids.device
     gone, kept = ([n for n, one in enumerate(over) if one is which] for which in (True, False))
     finished = select(beams.finished, to_device(torch.tensor(gone), device))
+    # the tensors stay on the device until the end, so that a step waits for the device only once
     outputs.append(([beams.sentences[n] for n in gone], finished))
     stay = to_device(torch.tensor(kept, dtype=torch.long), device)
     beams.sentences = [beams.sentences[n] for n in kept]

@@ -46,6 +46,7 @@ def length_penalty(length: int, config: SearchConfig) -> float:
 
 def length_limit(source: int, config: SearchConfig) -> int:
     """Return the greatest output length for a source length; both in tokens, end marks included."""
+    # min() before int(), which refuses the infinite product of a very large ratio
     most = int(min(source * config.max_ratio, OUTPUT_TOKENS)) + config.max_extra
     return min(most, OUTPUT_TOKENS)
 
@@ -86,6 +87,8 @@ def beam_width(config: SearchConfig) -> int:
 
 def led_by(first: list[Finished], others: list[Finished]) -> list[Finished]:
     """Return outputs with those of another search behind them, each once."""
+    # compared by tokens, because two outputs of equal text are merged later with their
+    # probabilities
     known = {one.ids for one in first}
     return [*first, *(one for one in others if one.ids not in known)]
 

@@ -43,12 +43,15 @@ class TargetPrefix(NamedTuple):
         """
         ids = tokenizer.target.encode(text.strip()) if text.strip() else []
         written, pieces = tokenizer.decode(ids), tokenizer.pieces(ids)
+        # an unknown character would come back as another text, and the output would not begin as
+        # asked
         if written.split() != text.split():
             raise InputError(
                 f"a prefix that the model cannot write: {text.strip()[:60]!r}",
                 f"its words and signs, such as {written.strip()[:60]!r}",
             )
         ends = bool(ids) and text[-1:].isspace()
+        # bytes of a letter cannot be divided into pieces that a token continues
         if ends or not ids or any(map(tokenizer.target.is_byte, ids)):
             return cls((*start, *ids), ends=ends)
         first = max((n for n, piece in enumerate(pieces) if piece.startswith(SPACE)), default=0)

@@ -39,9 +39,11 @@ def log_probs_of(step: Step, ids: Tensor, config: SearchConfig) -> Tensor:
     logits: Tensor | None = getattr(step, "logits", None)
     scores = step.log_probs if logits is None else logits
     if config.repetition_penalty != 1:
+        # a negative score is multiplied and a positive one divided: both lower the probability
         own, penalty = scores.gather(1, before), config.repetition_penalty
         scores = scores.scatter(1, before, torch.where(own < 0, own * penalty, own / penalty))
     if 0 < size <= before.shape[1]:
+        # compared as tensors, because a loop over the outputs on the host would wait for the device
         ngrams = before.unfold(1, size, 1)  # (R, N, n)
         begun = before[:, before.shape[1] - size + 1 :]  # (R, n - 1)
         repeats = (ngrams[..., :-1] == begun[:, None]).all(-1)  # (R, N)
@@ -85,6 +87,7 @@ def repetition(text: str, *others: str, times: int = TIMES) -> Repetition | None
 def _longest_run(units: Sequence[str], times: int) -> tuple[int, int, int]:
     """Return start, period and length of the longest run that repeats some times or more."""
     best = (0, 0, 0)
+    # a bounded period keeps the search linear in the length of a text
     for period in range(1, min(LONGEST, len(units) // times) + 1):
         run = 0
         for index in range(period, len(units)):
@@ -117,6 +120,7 @@ def different_texts(
         return [tuple(ranked(pool)[: config.nbest]) for pool in pools]
     if config.nbest == 1 or config.method != "beam":
         return [tuple(found) for found in search(range(count), config)]
+    # a search for all of the beam costs nothing more and often fills the list at once
     known = 1 if depends_on_nbest else config.beam
     first = search(range(count), replace(config, nbest=known))
     lists = [merged(found, config) for found in first]
@@ -127,6 +131,8 @@ def different_texts(
             break
         again = search(short, replace(config, beam=width, nbest=width))
         for n, found in zip(short, again, strict=True):
+            # a wider beam may find a better output, but asking for more outputs must not change the
+            # first
             lists[n] = merged([first[n][0], *found], config)
     return [tuple(found[: config.nbest]) for found in lists]
 
@@ -138,6 +144,7 @@ def merged(found: Sequence[Hypothesis], config: SearchConfig) -> list[Hypothesis
     """
     texts: dict[str, dict[tuple[int, ...], Hypothesis]] = {}
     for one in found:
+        # by ids inside a text, so that a sequence found by two searches is counted once
         texts.setdefault(" ".join(one.text.split()), {}).setdefault(one.ids, one)
     first, *others = (_sum([*same.values()], config) for same in texts.values())
     return [first, *sorted(others, key=lambda one: -one.score)]
@@ -148,6 +155,7 @@ def _sum(same: Sequence[Hypothesis], config: SearchConfig) -> Hypothesis:
     if len(same) == 1:
         return same[0]
     most = max(one.log_prob for one in same)
+    # relative to the largest one, because exp of a long output's log-probability underflows to 0
     log_prob = most + math.log(math.fsum(math.exp(one.log_prob - most) for one in same))
     score = log_prob / length_penalty(len(same[0].ids) + 1, config)
     return same[0]._replace(log_prob=log_prob, score=score)

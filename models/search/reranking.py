@@ -29,6 +29,7 @@ class MinimumBayesRisk:
         """Return the outputs of an input, the one with the highest expected chrF first."""
         counts = [ngrams_of(one.text) for one in outputs]
         most = max(one.log_prob for one in outputs)
+        # samples stand for their probability by their number; weights would count it twice
         shares = [1.0 if self.is_sampled else math.exp(one.log_prob - most) for one in outputs]
         gains = [
             math.fsum(share * chrf(own, other) for share, other in zip(shares, counts, strict=True))
@@ -40,6 +41,7 @@ class MinimumBayesRisk:
 
 def ngrams_of(text: str) -> list[Counter[str]]:
     """Return the character n-grams of a text without its spaces, for n = 1, 2, ..., ORDER."""
+    # sacreBLEU's chrF leaves out spaces by default, and the order must be that of its scores
     solid = "".join(text.split())
     return [
         Counter(solid[start : start + size] for start in range(len(solid) - size + 1))

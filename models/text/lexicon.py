@@ -313,8 +313,8 @@ class Lexicon:
         """Return the candidates of a text that is one word, those of one word first.
 
         Without a sentence around it, a dictionary knows a word better than weights do. A capital
-        may be that of a sentence; a name, which is rarer with a small letter, and an acronym have
-        none.
+        may be that of a sentence. Names, which have an entry without candidates, and acronyms
+        have none.
         """
         word = text.strip()
         if not WORD.fullmatch(word):
@@ -322,8 +322,8 @@ class Lexicon:
         same = self.entries(direction, word.lower()).get(word.lower(), ())
         exact = [each for each in same if each.form == word]
         most = max((each.rarity for each in exact if not each.candidates), default=ALWAYS)
-        is_acronym = len(word) > 1 and word.isupper()
-        others = [one for one in same if one.form != word and one.rarity > most and not is_acronym]
+        is_name = ALWAYS < most < COMMON or (len(word) > 1 and word.isupper())
+        others = [one for one in same if one.form != word and one.rarity > most and not is_name]
         found = dict.fromkeys(one for each in (*exact, *others) for one in each.candidates)
         return tuple(sorted(found, key=lambda one: " " in one))
 

@@ -20,9 +20,9 @@ pretend()  # before modules of attn keep functions of torch
 import torch  # noqa: E402
 
 from attncli.train import saving  # noqa: E402
+from attncli.train.events import Interrupted  # noqa: E402
 from attncli.train.job import train  # noqa: E402
 from attncli.training.config import RunConfig  # noqa: E402
-from attncli.training.interfaces import Interrupted  # noqa: E402
 from models import load  # noqa: E402
 from models.alignment import align_translations  # noqa: E402
 from models.core.registry import names, source_name  # noqa: E402

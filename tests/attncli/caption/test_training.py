@@ -12,11 +12,10 @@ import torch
 from PIL import Image
 
 from attncli.caption._self_critical import SelfCritical, likelihoods
-from attncli.train._stepper import Stepper
+from attncli.train._stepper import Stepper, UpdateBatch
 from attncli.train.run import fresh_state
 from attncli.training.config import RunConfig
 from attncli.training.examples import epoch_plan
-from attncli.training.interfaces import UpdateBatch
 from attncli.training.sources import source_of_run
 from models.core.errors import ModelError
 from models.core.types import Batch, Memory

@@ -13,10 +13,8 @@ from safetensors.torch import save as tensors_as_bytes
 
 from attncli.catalogue import _runs as job
 from attncli.catalogue._packages import verify
+from attncli.train.events import AlreadyFinished
 from attncli.train.folder import RunFolder
-from attncli.training.interfaces import (
-    AlreadyFinished,
-)
 from models import load
 from models.core.errors import ModelError
 from models.core.files import locked

@@ -15,7 +15,7 @@ from attncli.caption.source import ImageTraining
 from attncli.data import grammar, scenes
 from attncli.data.scenes import COLOURS, SHAPES, SIDE, SIZES, Box, Scene
 from attncli.train.command_line import settings
-from attncli.training.interfaces import Started
+from attncli.train.events import Started
 from models.engines.captioner import Captioner
 from models.signals.images import open_image
 from tests.attncli.training.small import run

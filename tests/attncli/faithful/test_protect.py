@@ -409,3 +409,23 @@ def test_numbers_of_any_length_are_compared() -> None:
     assert check(f"a {long}", f"b {long}") == ()
     [found] = check_plain(f"a {long}", f"b {long}2")
     assert found.name == "digits"
+
+
+@pytest.mark.parametrize(
+    ("text", "raws"),
+    [
+        ('A 10" screen', ['10"']),
+        ('15.6" wide', ['15.6"']),
+        ('He said "I have 3" and left.', []),
+        ('The 10" and the 12" model', ['10"', '12"']),
+        ('10"', ['10"']),
+        ('10"a', []),
+    ],
+)
+def test_a_number_of_inches_is_no_end_of_a_quotation(text: str, raws: list[str]) -> None:
+    assert [part.raw for part in protect(text).parts] == raws
+
+
+def test_inches_have_the_decimals_of_the_language() -> None:
+    [part] = protect('a 15.6" screen', languages=("en", "de")).parts
+    assert part.shown == '15,6"'

@@ -19,20 +19,14 @@ from attncli.fine_tuning.replay_set import ReplayPair, pack_replay, read_replay
 from attncli.fine_tuning.settings import BOUNDED, MAX_PASSES, MIN_PASSES, fine_tuning
 from attncli.train import estimate
 from attncli.train.command_line import settings, with_languages
+from attncli.train.events import AlreadyFinished, Evaluated, FinalModel, Interrupted
 from attncli.train.folder import RunFolder
 from attncli.train.log import read_log
 from attncli.train.progress import finished_run
 from attncli.train.run import Run
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import DevSet
-from attncli.training.interfaces import (
-    AlreadyFinished,
-    Compared,
-    Evaluated,
-    FinalModel,
-    Interrupted,
-    Report,
-)
+from attncli.training.interfaces import Compared, Report
 from attncli.translate._settings import TextData
 from attncli.translate.corpora import CorpusConfig, parse_corpus
 from attncli.translate.dev import DevDirections, DevTexts

@@ -22,9 +22,9 @@ from attncli.options.settings import Options
 from attncli.processes._group import Processes, Rank
 from attncli.processes.several import follow
 from attncli.train._stepper import Stepper
+from attncli.train.events import Interrupted
 from attncli.train.job import train
 from attncli.training.config import RunConfig
-from attncli.training.interfaces import Interrupted
 from models.core.errors import ModelError
 
 LATEST = 280  # seconds after which a process appends its stack to the file of errors

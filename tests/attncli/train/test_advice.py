@@ -13,7 +13,7 @@ from attncli.train import _fit as fit
 from attncli.train._advice import start_advice
 from attncli.train._stepper import Stepper
 from attncli.train.command_line import settings
-from attncli.training.interfaces import Ended, FinalModel
+from attncli.train.events import Ended, FinalModel
 from models.core.errors import ModelError
 from tests.attncli.command_line import Attn, flags
 from tests.attncli.training.small import SMALL, Texts, run, small_config

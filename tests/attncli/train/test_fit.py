@@ -21,7 +21,8 @@ from attncli.train._fit import due, evaluation_interval, judged, watch
 from attncli.train._precision import GROW
 from attncli.train._schedule import done_share, learning_rate, time_share
 from attncli.train._state import State, content, restore
-from attncli.train._stepper import Stepper
+from attncli.train._stepper import Stepper, UpdateBatch
+from attncli.train.events import Stepped
 from attncli.train.log import add_update, interval_record
 from attncli.train.progress import Counters, limit_reached
 from attncli.train.run import fresh_state
@@ -29,7 +30,7 @@ from attncli.train.saving import averaged
 from attncli.training.config import TrainConfig
 from attncli.training.dev import metric_for
 from attncli.training.examples import epoch_plan
-from attncli.training.interfaces import Scores, Stepped, UpdateBatch
+from attncli.training.interfaces import Scores
 from attncli.training.sources import source_of_run
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError

@@ -16,11 +16,12 @@ from attncli.data.alignments import token_links
 from attncli.data.embedded import as_table
 from attncli.data.grammar import generate
 from attncli.train._state import State
-from attncli.train._stepper import Stepper
+from attncli.train._stepper import Stepper, UpdateBatch
 from attncli.train.command_line import settings
+from attncli.train.events import Interrupted
 from attncli.train.folder import RunFolder
 from attncli.train.run import fresh_state, open_run
-from attncli.training.interfaces import Compared, Interrupted, UpdateBatch
+from attncli.training.interfaces import Compared
 from attncli.training.sources import source_of_run
 from attncli.translate.source import as_links
 from models.core.errors import ModelError

@@ -23,13 +23,7 @@ from attncli.train._fit import reopen
 from attncli.train._stepper import Stepper
 from attncli.train.command_line import settings
 from attncli.train.estimate import Estimate
-from attncli.train.folder import RunFolder, claim, read_config, released
-from attncli.train.job import dry_run
-from attncli.train.log import read_log
-from attncli.train.progress import Counters, is_over, read_counters
-from attncli.training.config import RunConfig, TrainConfig
-from attncli.training.dev import described
-from attncli.training.interfaces import (
+from attncli.train.events import (
     AlreadyFinished,
     Ended,
     Evaluated,
@@ -38,6 +32,12 @@ from attncli.training.interfaces import (
     Started,
     Stepped,
 )
+from attncli.train.folder import RunFolder, claim, read_config, released
+from attncli.train.job import dry_run
+from attncli.train.log import read_log
+from attncli.train.progress import Counters, is_over, read_counters
+from attncli.training.config import RunConfig, TrainConfig
+from attncli.training.dev import described
 from attncli.translate.data import dev_texts
 from attncli.translate.source import TextTraining
 from models import load

@@ -21,8 +21,8 @@ from attncli.classify._table import LabelledText, read_labelled
 from attncli.classify.data import learn, set_aside
 from attncli.data.grammar import split_tenses
 from attncli.train.command_line import settings
+from attncli.train.events import Evaluated, FinalModel, Interrupted, Started, Stepped
 from attncli.training.config import RunConfig
-from attncli.training.interfaces import Evaluated, FinalModel, Interrupted, Started, Stepped
 from models import load
 from models.core.config import ImageConfig
 from models.core.errors import DamagedError, ModelError

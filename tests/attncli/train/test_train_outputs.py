@@ -13,13 +13,13 @@ import torch
 from attncli.loggers import trackers
 from attncli.loggers.trackers import numbers
 from attncli.task.panels import SampledEvaluation, ShownExample
+from attncli.train.events import Interrupted
 from attncli.train.log import LoggedRun, read_log
 from attncli.train.saving import (
     KEPT,
     add_evaluation,
     read_evaluations,
 )
-from attncli.training.interfaces import Interrupted
 from attncli.translate.dev import DevTexts
 from models.core.annexes import ANNEXES, entries
 from models.core.errors import ModelError

@@ -17,11 +17,11 @@ from attncli.train import _precision as precision
 from attncli.train._optimisers import OPTIMISERS, optimiser
 from attncli.train._precision import chosen_precision
 from attncli.train._state import State
-from attncli.train._stepper import Stepper
+from attncli.train._stepper import Stepper, UpdateBatch
 from attncli.train.configuration import run_config
+from attncli.train.events import Interrupted, Started
 from attncli.train.folder import RunFolder, read_config
 from attncli.training.config import RunConfig, TrainConfig
-from attncli.training.interfaces import Interrupted, Started, UpdateBatch
 from models.core.attention_config import AttentionConfig, AttentionLossConfig
 from models.core.config import ModelConfig
 from models.core.types import VocabularySizes

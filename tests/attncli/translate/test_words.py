@@ -55,6 +55,7 @@ def test_a_word_alone_has_a_translation_of_the_lexicon(source: str, target: str)
     for model in both:
         for word, found in zip(texts, model.translate(texts), strict=True):
             assert is_one_of(found.text, lexicon.translations(word, direction)), word
+            assert found.confidence is not None and not found.confidence.is_doubtful
     first, second = ([one.text for one in model.translate(texts)] for model in both)
     assert first == second
 

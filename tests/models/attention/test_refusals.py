@@ -82,6 +82,7 @@ BUILDS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [  # preset, setting
     *(
         (name, {"inputs": ("source", "draft")}, ("model.inputs has no effect", ONE_TEXT))
         for name in (TRANSFORMER, FAMILIES[0], SOFT)
+        if "multi-source" in names("family")
     ),
     *(
         (name, {"copy": kind}, ("two vocabularies", "tokenizer.joint=true"))

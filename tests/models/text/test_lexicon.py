@@ -307,7 +307,8 @@ def test_sentence_case_changes_nothing_but_first_letters() -> None:
         ("Smith", ()),  # a name
         ("smith", ("Schmied",)),
         ("ROSE", ()),  # an acronym
-        ("Rose", ("stieg",)),  # more often a word than a name
+        ("Rose", ()),
+        ("Move", ("bewegen",)),  # more often a word than a name
         ("cancel it", ()),
         ("cancel!", ()),
         ("unknown", ()),
@@ -321,6 +322,7 @@ def test_a_text_of_one_word_has_the_translations_of_its_forms(
         *(row("cancel", "nicht mehr wollen", "abbrechen", rarity=10), row("Thanks", "danke")),
         *(row("thanks", "Danke"), row("Smith", rarity=6), row("smith", "Schmied", rarity=6)),
         *(row("Rose", rarity=3), row("rose", "stieg", rarity=10)),
+        *(row("Move", rarity=9), row("move", "bewegen", rarity=12)),
     ]
     assert Lexicon(pack(rows, 5)).translations(text, "de-en") == candidates
 

@@ -5,8 +5,7 @@ from torch import Tensor, nn
 from models.attention.layers import Embedding
 from models.core.types import Memory, VocabularySizes
 from models.networks.bag_config import BagConfig
-from models.networks.encoder_decoder import EncoderDecoder, Output
-from models.networks.family import embeddings
+from models.networks.family import RecurrentModel, embeddings
 from models.networks.recurrent_decoder import RnnDecoder
 
 
@@ -24,7 +23,7 @@ class BagEncoder(nn.Module):
         return Memory(values, mask, values.sum(1) / mask.sum(1, keepdim=True))
 
 
-class Bag(EncoderDecoder):
+class Bag(RecurrentModel):
     """Bag of words: RNNsearch without a recurrent encoder.
 
     h_i = E x_i;  c_t = Attention(s_{t-1}, h);  s_0 = tanh(W mean(h))
@@ -36,4 +35,4 @@ class Bag(EncoderDecoder):
         encoder = BagEncoder(source, config.embedding)
         size = config.embedding
         decoder = RnnDecoder(target, config, value_size=size, final_size=size)
-        super().__init__(config, encoder, decoder, Output(sizes.target, config.embedding, target))
+        super().__init__(config, sizes, encoder, decoder, target)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from models.attention.layers import Embedding
 from models.core.types import Memory, VocabularySizes
-from models.networks.encoder_decoder import EncoderDecoder, Output
+from models.networks.family import RecurrentModel
 from models.networks.numbers_config import NumbersConfig
 from models.networks.recurrent_decoder import RnnDecoder
 
@@ -27,7 +27,7 @@ class NumberEncoder(nn.Module):
         return Memory(values, mask, torch.tanh(self.mix(source)))
 
 
-class Numbers(EncoderDecoder):
+class Numbers(RecurrentModel):
     """Numbers: the decoder of RNNsearch over a row of numbers.
 
     h_i = tanh(w x_i + p_i);  s_0 = tanh(W tanh(M x))
@@ -37,5 +37,4 @@ class Numbers(EncoderDecoder):
     def __init__(self, config: NumbersConfig, sizes: VocabularySizes) -> None:
         target, size = Embedding(sizes.target, config.embedding), config.hidden
         decoder = RnnDecoder(target, config, value_size=size, final_size=size)
-        output = Output(sizes.target, config.embedding, None)
-        super().__init__(config, NumberEncoder(size), decoder, output)
+        super().__init__(config, sizes, NumberEncoder(size), decoder, target)
