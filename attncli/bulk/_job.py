@@ -92,7 +92,7 @@ def _model_digest(folder: Path) -> str:
     return hashlib.sha256("".join(file_digest(folder / n) for n in names).encode()).hexdigest()
 
 
-def results_of(runner: AnyRunner, records: Sequence[Any]) -> Iterator[Any]:
+def results_of(runner: AnyRunner, records: Sequence[object]) -> Iterator[Any]:
     """Yield the result of each record, in the chunks that the commands for lines compute.
 
     Records are lines (attncli.data.lines), or files (named_images).
@@ -110,7 +110,7 @@ def chunk_results(runner: AnyRunner, records: Sequence[Any]) -> list[Any]:
     try:
         return [*chain.from_iterable(runner.run([records]))]
     except Exception:
-        found, failures = list[Any](), 0
+        found, failures = list[object](), 0
         for record in records:
             try:
                 found += chain.from_iterable(runner.run([[record]]))
@@ -169,7 +169,7 @@ def _parsed(
     name: str, words: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
     """Return values of the parameters of a command, their options, and those that are given."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     parameters = inspect.signature(resolve_name(TASKS[name].commands[name])).parameters
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(cls=HelpPage)(function_of(parameters.values(), values.update))

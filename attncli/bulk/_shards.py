@@ -65,7 +65,7 @@ class Record(NamedTuple):
     """A record of a shard."""
 
     number: int  # in the input, from 1
-    value: Any  # as the task takes it; None: nothing to process
+    value: object  # as the task takes it; None: nothing to process
     fault: str = ""  # why it could not be read
     line: Line | None = None  # of JSON
     found: JsonObject | None = None  # the object of that line
@@ -229,7 +229,7 @@ def _object_record(line: Line, job: BulkJob) -> Record:
     return Record(line.number, None, f"line {line.number}: {fault}", line)
 
 
-def _field(found: Any, path: str) -> Any:
+def _field(found: object, path: str) -> Any:
     """Return the text of a field, None if there is none; meta.title is in an inner object."""
     for name in path.split("."):
         found = found.get(name) if isinstance(found, dict) else None

@@ -61,7 +61,7 @@ class Evaluation(ABC):
     options: Any = field(init=False)
     items: Sequence[Any] = field(init=False)  # inputs of the runner
     names: Sequence[str] = field(init=False, default=())  # written before the saved outputs
-    counts: Mapping[str, Any] = field(init=False)  # sizes of the test set: first, of outputs
+    counts: Mapping[str, object] = field(init=False)  # sizes of the test set: first, of outputs
     head: str = field(init=False)  # sizes of the test set, above the tables
     failed: bool = field(init=False, default=False)  # True ends the command with status 1
     model: Annotated[
@@ -193,7 +193,7 @@ class Evaluation(ABC):
 
     def _results(self, runner: AnyRunner, advance: ShowProgress) -> list[Any]:
         """Return the result of each input; show how many are done."""
-        results, start = list[Any](), time.perf_counter()
+        results, start = list[object](), time.perf_counter()
 
         def show(done: int, total: int = 0) -> None:
             count = len(results) + done

@@ -46,8 +46,8 @@ class Work(NamedTuple):
     """Inputs of one request for one job, and where their results go."""
 
     job: Job
-    inputs: Sequence[Any]
-    results: Future[Sequence[Any]]
+    inputs: Sequence[object]
+    results: Future[Sequence[object]]
     cost: int  # of the inputs: characters times outputs
     request: int  # cost of the whole request
     deadline: float  # by time.monotonic
@@ -90,7 +90,7 @@ class ModelThread:
         return self._model is not None
 
     def submit(
-        self, job: Job, inputs: Sequence[Any], *, cost: int = 0, request: int = 0
+        self, job: Job, inputs: Sequence[object], *, cost: int = 0, request: int = 0
     ) -> Future[Sequence[Any]]:
         """Add work; return the future of its results. Raises RequestError if too much waits.
 

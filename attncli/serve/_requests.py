@@ -201,7 +201,7 @@ async def read_parameters(request: Request, most: int) -> Parameters:
     return Parameters(values | found, {}, {})
 
 
-async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def while_connected(request: Request, work: Coroutine[object, object, T]) -> T:
     """Return the result of some work; cancel it and raise ClientDisconnect if the client goes.
 
     The body must have been read.

@@ -113,7 +113,7 @@ class Service:
         return await in_time(running, limit, late)
 
     async def results(
-        self, model: str, job: Job, inputs: Sequence[Any], times: int = 1
+        self, model: str, job: Job, inputs: Sequence[object], times: int = 1
     ) -> AsyncIterator[Sequence[Any]]:
         """Yield the results of inputs in order, in pieces between which others are served.
 
@@ -125,7 +125,7 @@ class Service:
         parts = _slices(inputs, BATCH_COST // job.outputs)
         # a document or a recording is bulk work, also where its length is not known
         request = max(_cost(job, inputs), BATCH_COST * times if times > 1 else 0)
-        ahead: deque[Future[Sequence[Any]]] = deque()
+        ahead: deque[Future[Sequence[object]]] = deque()
         try:
             while True:
                 for part in islice(parts, AHEAD - len(ahead)):
@@ -237,15 +237,15 @@ class Call(NamedTuple):
         """True if `q` is a list, which a list answers."""
         return isinstance(self.given.values["q"], list)
 
-    def answer(self, records: list[Any]) -> JSONResponse:
+    def answer(self, records: list[object]) -> JSONResponse:
         """Return the answer with a record for each text `q`."""
         return JSONResponse(records if self.is_list else records[0])
 
-    async def run(self, model: str, job: Job, inputs: Sequence[Any]) -> list[Any]:
+    async def run(self, model: str, job: Job, inputs: Sequence[object]) -> list[Any]:
         """Return one result per input; see `Service.results` and `gather`."""
         return await self.gather(self.service.results(model, job, inputs))
 
-    async def gather(self, pieces: AsyncIterator[Sequence[Any]]) -> list[Any]:
+    async def gather(self, pieces: AsyncIterator[Sequence[object]]) -> list[Any]:
         """Return the results of all pieces. Raises ClientDisconnect if the client has gone."""
 
         async def gathered() -> list[Any]:
@@ -264,11 +264,11 @@ def _length(one: Any) -> int:
     return sum(len(text) for text in texts if isinstance(text, str))
 
 
-def _cost(job: Job, inputs: Sequence[Any]) -> int:
+def _cost(job: Job, inputs: Sequence[object]) -> int:
     return job.outputs * sum(map(_length, inputs))
 
 
-def _slices(inputs: Sequence[Any], most: int) -> Iterator[Sequence[Any]]:
+def _slices(inputs: Sequence[object], most: int) -> Iterator[Sequence[Any]]:
     """Yield the pieces of a request, of at most `most` characters, or one input."""
     first = length = 0
     for number, one in enumerate(inputs):

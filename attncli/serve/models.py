@@ -38,7 +38,7 @@ class Job(NamedTuple):
 
     @classmethod
     def of(
-        cls, task: str, *, weights: bool = False, settings: Sequence[str] = (), **options: Any
+        cls, task: str, *, weights: bool = False, settings: Sequence[str] = (), **options: object
     ) -> Job:
         """Return the job of a request. settings, options: see `Options.read`."""
         return cls(task, find_runner(task).options_of.read(settings, **options), weights)
@@ -53,7 +53,7 @@ class Job(NamedTuple):
         source, to = languages
         return self._replace(options=replace(self.options, source=source, to=to))
 
-    def run(self, served: ServedModel, inputs: Sequence[Any]) -> list[Any]:
+    def run(self, served: ServedModel, inputs: Sequence[object]) -> list[Any]:
         """Return the result of each input, in order; see `Runner.item` and `Runner.run`.
 
         Raises ModelError for options that do not suit the model.

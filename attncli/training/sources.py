@@ -96,7 +96,7 @@ class TrainingSource:
         self.named = f"preset {run.preset} (family {run.model.family})"  # for messages
 
     @classmethod
-    def preset_for(cls, data: Mapping[str, Any]) -> str:
+    def preset_for(cls, data: Mapping[str, object]) -> str:
         """Return the preset where none is named. data: the settings of [data]."""
         return cls.default_preset
 
@@ -108,7 +108,7 @@ class TrainingSource:
         return {"train": "", "dev": "", **found}
 
     @classmethod
-    def shipped_weights(cls, config: Any) -> dict[str, str]:
+    def shipped_weights(cls, config: object) -> dict[str, str]:
         """Return a hash, by name, of the shipped weights that a new model starts from."""
         return {}
 

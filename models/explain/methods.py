@@ -37,7 +37,7 @@ def recorded_weights(module: nn.Module) -> Iterator[list[Tensor]]:
     """Record the weights (B, H, T, T) of each self-attention in a module."""
     found: list[Tensor] = []
 
-    def record(layer: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def record(layer: Any, inputs: tuple[object, ...], output: object) -> None:
         found.append(layer.read(*inputs, want_weights=True)[0].weights.float())
 
     with ExitStack() as hooks:

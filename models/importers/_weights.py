@@ -102,14 +102,14 @@ def load_pickled(path: Path) -> Any:
         ) from None
 
 
-def whole_tensors(stored: Any, path: Path) -> dict[str, Tensor]:
+def whole_tensors(stored: object, path: Path) -> dict[str, Tensor]:
     """Return tensors by name from a file of PyTorch; a DamagedError if there is anything else."""
     if not isinstance(stored, dict) or not all(map(_is_whole, stored.values())):
         raise DamagedError(f"{path} has other things than whole tensors", "tensors alone")
     return {str(name): tensor for name, tensor in stored.items()}
 
 
-def _is_whole(tensor: Any) -> bool:
+def _is_whole(tensor: object) -> bool:
     """Return True for a dense tensor; False for one that has more numbers than are stored."""
     if not torch.is_tensor(tensor) or tensor.layout != torch.strided or tensor.is_quantized:
         return False
