@@ -39,6 +39,7 @@ HELD_OUT = 20  # one of this number of sentence pairs is held out, at most MAX_H
 MAX_HELD_OUT = 400
 TOGETHER = (1, 1, 1, 2, 3, 4)  # sentence pairs of an example, one of these numbers each
 BATCH_TOKENS = 800  # of a batch, padding included
+# the inputs of all examples are kept in memory, so that the model runs once and not in every epoch
 MAX_TOKENS = 200_000  # of all examples; bounds the memory of the inputs
 EPOCHS = 5  # or more, until MIN_UPDATES
 MIN_UPDATES = 200

@@ -97,6 +97,7 @@ def part_name(job_digest: str, shard: Shard) -> str:
 def write_part(path: Path, part: ShardResult) -> None:
     """Store a part. Raises ResourceError if it cannot be written."""
     content = json.dumps(part[:3]).encode() + b"\n" + part.body
+    # a part that a full disk or a crash damaged counts as missing, and is computed again
     write_bytes(path, hashlib.sha256(content).digest() + content)
 
 
@@ -125,6 +126,7 @@ def run_bulk(plan: BulkPlan, advance: ShowProgress) -> BulkSummary:
     try:
         return _run(plan, advance)
     except ModelError:
+        # a mistake in the command leaves nothing behind; finished parts stay
         if is_new and not any((plan.state / PARTS).glob("*")):
             shutil.rmtree(plan.state, ignore_errors=True)
         raise
@@ -133,6 +135,7 @@ def run_bulk(plan: BulkPlan, advance: ShowProgress) -> BulkSummary:
 def _run(plan: BulkPlan, advance: ShowProgress) -> BulkSummary:
     """Process all shards that have no part yet, and join the outputs."""
     check_state(plan.state)
+    # two jobs with one output would remove each other's parts
     with locked(plan.state):
         digest = plan.job.digest()
         listed = [

@@ -180,6 +180,7 @@ def _image_line(image: NamedFile) -> str:
     place = source if isinstance(source, FileRange) else FileRange(Path(image.path or ""))
     try:
         found = os.stat(place.file)
+        # size and time, because the digest of a job would otherwise read every image
         state = [found.st_size, found.st_mtime_ns]
     except OSError:
         state = []
@@ -268,6 +269,7 @@ class ShardWorker:
     ) -> bytes:
         """Return a line of JSON with its result or an error; without an object, as it is."""
         if found is None:
+            # half a character of UTF-16 is valid in JSON, and cannot be encoded
             return f"{line.text}{line.ending}".encode("utf-8", "backslashreplace")
         error = {"error": "".join(notes)} if text is None else {}
         row = as_json_line({**found, self.runner.into: text, **error})

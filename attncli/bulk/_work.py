@@ -12,6 +12,7 @@ from attncli.bulk._job import BulkJob
 from attncli.bulk._shards import Shard, ShardResult, ShardWorker
 from models.core.errors import ModelError, NotFoundError, ResourceError, install_command
 
+# a shard that kills every worker would otherwise be tried for ever
 DEATHS = 5  # of workers on one shard, after which a job stops
 # of the processors, for which the actors of Ray ask together: with all, they would wait for ever as
 # soon as anything else runs
@@ -38,6 +39,7 @@ def process(
     pool: Any = ActorPool(actors)
     try:
         for shard in shards:
+            # shards are read only when an actor is free, so that memory stays constant
             if not pool.has_free():
                 yield pool.get_next_unordered()
             pool.submit(lambda actor, one: actor.part.remote(one), shard)
@@ -91,6 +93,7 @@ def _actors(ray: Any, job: BulkJob, processes: int) -> list[Any]:
     actor = ray.remote(ShardWorker).options(
         num_cpus=min(threads, SHARE * cores / count),
         num_gpus=min(1.0, graphics / count),
+        # an actor that ran out of memory is started again; DEATHS bounds the attempts of one shard
         max_restarts=-1,
         max_task_retries=DEATHS - 1,
     )

@@ -22,6 +22,7 @@ LICENCE = re.compile(r"CC-BY .*Attribution: tatoeba\.org")  # third column of th
 HEAD = 500  # lines by which a source is told from references
 MAX_DEV_SOURCES = 500  # they are decoded at every evaluation
 MIN_DEV_SOURCES = 10  # scores of fewer sources say little
+# runs of several seeds must have one dev set, or their scores could not be compared
 SEED = 1  # of the choice
 SMALL_DEV_SOURCES = 5  # of a run from a trained model, which has little data, or of many corpora
 BARS = "|||"  # as fast_align, Moses and others write pairs
@@ -134,6 +135,7 @@ def is_source(path: Path, references: Sequence[Path], outputs: Sequence[Path]) -
     for each in others[len(references) :]:
         shared += _shared(first, each)
         most += max(_shared(one, each) for one in others[: len(references)])
+    # names and numbers are equal in every language, so a source shares some words too
     return shared < most / 2
 
 

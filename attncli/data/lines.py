@@ -37,6 +37,7 @@ from models.text.normalise import nfc
 Received = TypeVar("Received", bytes, bytes | None)
 BLOCK = 1 << 16  # bytes of one read; what a pipe holds
 CHUNK_LINES = 2000  # lines of one chunk, at most
+# memory must not grow with the input, whatever the length of its lines
 CHUNK_BYTES = 1 << 20  # bytes of one chunk, unless a single line has more
 BINARY = (b"PK\x03\x04", b"%PDF-", b"\xd0\xcf\x11\xe0", b"{\\rtf")  # Office, PDF
 UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # Excel's "Unicode text" begins so
@@ -77,6 +78,7 @@ def _chunks(stream: BinaryIO) -> Iterator[list[bytes]]:
     raw = getattr(stream, "raw", stream)
     descriptor = raw.fileno() if isinstance(raw, io.FileIO) else None  # None: decoded
     is_file = descriptor is None or stat.S_ISREG(os.fstat(descriptor).st_mode)
+    # a pipe may end at any time, so its chunks grow more slowly
     most, growth = (FIRST_OF_FILE, 4) if is_file else (FIRST_LINES, 2)
     if descriptor is None:
         blocks: Iterator[bytes | None] = iter(lambda: stream.read(BLOCK), b"")
@@ -102,6 +104,7 @@ def _blocks(stream: BinaryIO, descriptor: int, is_file: bool) -> Iterator[bytes 
     while block:
         yield block
         try:
+            # a program at the other end waits for the answer to its line before it writes the next
             arrived = is_file or bool(select.select([descriptor], [], [], 0)[0])
         except (OSError, ValueError):  # pipes cannot be asked on Windows
             arrived = False
@@ -229,7 +232,10 @@ def byte_lines(blocks: Iterable[Received]) -> Iterator[Received]:
         if block is None:
             yield block
             continue
+        # at line feeds alone: str.splitlines would also cut at characters such as U+2028 inside a
+        # sentence
         first, *others = block.split(b"\n")
+        # more of an over-long line is not kept, because it is refused anyway
         if len(partial) <= LINE_BYTES:
             partial += first
         for line in others:

@@ -51,6 +51,7 @@ def western(content: bytes) -> str | None:
         return None
     letters = [sign for sign in text if sign.isalpha()]
     accented = sum(sign > "\x7f" for sign in letters)
+    # Windows-1252 has a letter for almost every byte, so decoding alone proves nothing
     is_binary = b"\xff" in content or any(sign < " " and sign not in "\t\n\r\f" for sign in text)
     return None if is_binary or accented > MAX_ACCENTED * len(letters) else text
 
@@ -235,6 +236,7 @@ def open_output(path: Path | None) -> Iterator[Write]:
         with _opened(path, "write") as stream:
             yield _writer(stream, path)
     else:
+        # replacing the link itself would leave the file that it names unchanged
         target = Path(os.path.realpath(path)) if os.path.islink(path) else path
         with replacing(target) as file, compressing(file, path) as stream:
             yield _writer(stream, path)
@@ -260,6 +262,7 @@ def _opened(path: Path, verb: str = "read") -> BinaryIO:
         if verb == "read":
             return open(path, "rb")
         number = _descriptor(path)
+        # opened again by its name, a file behind /dev/stdout would lose what the shell has written
         return open(path if number is None else os.dup(number), "wb", buffering=0)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in a name
         raise _unusable(verb, path, error) from None

@@ -22,6 +22,7 @@ from models.search.repeats import repetition
 
 LOOP = 3  # times that a phrase occurs in a row, at least
 LONGEST, SHORTEST = 3.0, 0.25  # times as many characters as the source,
+# short labels differ in length by more than these factors
 LEEWAY = 60  # more or less
 MOST_IN_WORDS = 2  # digits before the zeros at the end of a number that may be in words
 LONGEST_IN_WORDS = 7  # digits of it, where the words are known
@@ -119,6 +120,7 @@ def check_marked(
     if difference := changed_signs(source, output):
         checks.append(Check("signs", difference))
     quotes = QUOTES.findall(output)
+    # an odd number in the source may be inches or an apostrophe
     if len(quotes) % 2 > len(QUOTES.findall(source)) % 2:
         checks.append(Check("quotes", f"{len(quotes)} quotation marks"))
     checks += check_plain(source, output, languages, cut=cut)
@@ -138,6 +140,7 @@ def check_plain(
     if not has_word(output) and has_word(MARK.sub("", source)):
         checks.append(Check("empty", "the output has no words"))
     checks += check_loop(source, output)
+    # scripts without spaces need far fewer characters, so lengths cannot be compared
     if cut or not UNSPACED.search(source + output):
         ratio = f"{len(output):,} characters for {len(source):,}"
         least = len(source) * SHORTEST - LEEWAY / 4
@@ -171,6 +174,7 @@ def changed_digits(source: str, output: str, languages: Languages = ("", "")) ->
     if not (lost or new):
         return ""
     joined = [THOUSANDS.sub("", text) for text in (source, output)]
+    # "10 000" and 10,000 are one number, but "10 000" may be two, so both readings are tried
     if joined != [source, output] and not changed_digits(joined[0], joined[1], languages):
         return ""
     mornings = {hour for hour, _, half in HALF_DAYS.findall(f"{source} {output}") if half in "aA"}
@@ -200,10 +204,12 @@ def _not_in_words(
 
     None: the words of its language are unknown.
     """
+    # int() refuses more than 4,300 digits
     values = [int(one) for one in numbers if len(one) <= LONGEST_IN_WORDS]
     words = numbers_in_words(other, language, values) if values else set()
     if words is None:
         return None
+    # German counts to the next hour: "halb drei" is 2:30
     hours = {number % HALF_DAY for word in words for number in (word, word - 1)}  # half past one
     clocks = (time for time in CLOCK.findall(text) if int(time[0]) % HALF_DAY in hours)
     times = {str(int(one)) for time in clocks for one in time}

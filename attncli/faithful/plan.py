@@ -168,6 +168,7 @@ class Plan:
         before, after = self._outer(text)
         inner = text[len(before) : len(text) - len(after)]
         keys = ACCESS.findall(inner) if form.parts and ("&" in inner or "_" in inner) else []
+        # several are signs of the text, such as R & D
         key = keys[0] if len(keys) == 1 == inner.count(keys[0]) else ""
         inner = ACCESS.sub("", inner) if key else inner
         parts: tuple[Part, ...] = ()
@@ -180,6 +181,7 @@ class Plan:
             if copied or (form.parts and KEYS.fullmatch(each)):
                 gap += each
                 continue
+            # a model ends "Save as..." as a sentence; the dots are written back behind it
             dots = ELLIPSIS.fullmatch(each) if form.parts else None
             each, behind = dots.groups() if dots else (each, "")
             each = prepared(self._plain(each) if form.parts else each, form)

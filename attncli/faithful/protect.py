@@ -21,6 +21,7 @@ from attncli.faithful.numbers import HALF_DAYS, ROMAN, in_style
 from models.text.tokenizer import RESERVED
 
 FIRST = RESERVED  # the first mark
+# characters of the private area of Unicode's basic plane, each of which is one mark
 MOST = 6400  # marks of a line
 MOST_DIGITS = 4  # of a number that a model copies by itself
 LATIN = 0x24F  # the last letter of the extended Latin alphabet
@@ -93,6 +94,7 @@ def protect(
         return Protected(text, tuple(more))
     parts, marked, at = list(more), "", 0
     found = _merged(text, _found(text, strange, dollars))
+    # no space was between such parts, so none may come between them
     edges = {start for start, *_ in found} & {end for _, end, _ in found}  # of two parts
     for start, end, kind in found:
         if len(parts) >= MOST:
@@ -166,6 +168,7 @@ def is_sign(character: str) -> bool:
 def has_dollar_names(text: str) -> bool:
     """Return True if a text has the placeholders $1, $2, ...: all from 1 on. Others are prices."""
     names = {int(one[0][1]) for one in DOLLAR.finditer(text)}
+    # $5 without $1 is a price
     return bool(names) and names == {*range(1, len(names) + 1)}
 
 
@@ -213,6 +216,7 @@ def _with_word(text: str, at: int) -> FoundPart:
     while end < len(text) and text[end].isalnum():
         end += 1
     inside = start < at and end > at + 1
+    # H2O with a mark inside is a code; a mark beside a long word is a sign of its own
     return (start, end, "word") if inside or 0 < end - start - 1 < 3 else (at, at + 1, "mark")
 
 

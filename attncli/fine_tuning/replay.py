@@ -36,6 +36,7 @@ def replay_corpora(start_from: str, folder: Path) -> tuple[list[CorpusConfig], l
         rows = [(pair.source, pair.target) for pair in pairs if pair.direction == direction]
         references = dict(reversed(rows))  # the first target of each source
         tested = list(dict.fromkeys(source for source, _ in rows))[:TESTED]
+        # what measures the loss of old knowledge must not be trained on
         kept = [row for row in dict(rows).items() if row[0] not in tested]
         train.append(_write(place / f"{direction}.tsv", direction, kept))
         measured = [(source, references[source]) for source in tested]

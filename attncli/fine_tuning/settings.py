@@ -20,6 +20,7 @@ from models.storage.settings import read_settings
 REPLAY = 1 / 2  # share of the replay set in the examples of an epoch
 # with 5,000 own pairs, three passes cost 2.6 points of Tatoeba BLEU, 185 updates 1.1 to 1.6
 BOUNDED = 180  # updates with a replay set: each costs old knowledge
+# few examples need more passes to be learned, and more passes forget more
 SEEN_EXAMPLES = 3000  # of a run without one: as many passes over its data, within these bounds:
 MAX_PASSES, MIN_PASSES = 10, 3
 COUNTED = SEEN_EXAMPLES // MIN_PASSES  # examples to count; more do not change the settings
@@ -73,6 +74,7 @@ def fine_tuning(examples: int, rate: float, given: Collection[str], *, has_repla
     settings that the user set. There are none for another stage of training whose rate is given:
     the settings of the model's own training apply to it.
     """
+    # another stage, such as self-critical training, continues the model's own recipe
     if RATES.intersection(given) and any(name.startswith(STAGES) for name in given):
         return {}
     is_bounded = has_replay and "train.epochs" not in given

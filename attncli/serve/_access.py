@@ -34,6 +34,7 @@ class Hosts:
     def __init__(self, options: ServeOptions) -> None:
         names = {"localhost", options.host.lower(), *map(str.lower, options.allow_hosts)}
         self._any = bool(options.socket) or "*" in names  # a proxy is in front of a socket
+        # a service for this machine alone has no reason to be called by another address
         self._numbers = not _is_loopback(options.host)
         if self._numbers:
             names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
@@ -114,6 +115,7 @@ class RateLimit:
         if not self.per_minute:
             return
         now = time.monotonic()
+        # a moving minute, because counts of whole minutes allow twice the number at their border
         times = [at for at in self._times.get(client, ()) if now - at < MINUTE]
         self._times[client] = times
         self._times.move_to_end(client)

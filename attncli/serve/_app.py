@@ -44,6 +44,7 @@ SAFE = {
 }
 REFUSED_SECONDS = 10.0  # for which the rest of a refused body is read, so that the answer is read
 LONGEST_REFUSED = 1 << 28  # bytes of it
+# short requests are always read, so that eight slow uploads do not stop all others
 SMALL_BODY = 1 << 16  # bytes, of which there may be any number
 BODIES = 8  # whole bodies, of `max_body`, that may be in memory at once
 GET, POST = ["GET"], ["POST"]

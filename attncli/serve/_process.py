@@ -35,6 +35,7 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 DRAIN = 0.3  # seconds
+# uvicorn waits for ever, so a few slow clients could hold all connections
 HEADER_SECONDS = 20.0  # in which a client must have sent the head of a request
 KEEP_ALIVE = 30  # seconds for which an unused connection is kept
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # and the one of this machine itself
@@ -132,6 +133,7 @@ class Protocol(H11Protocol):
         """Begin to wait for the first request; refuse a connection that would be one too many."""
         super().connection_made(transport)
         self._wait()
+        # without a limit, the process runs out of descriptors and can open no model
         if len(self.connections) > _most_connections():
             self.loop.call_exception_handler({"message": "too many connections: new ones get 503"})
             # in bytes of our own, because there is no request yet that uvicorn could answer
@@ -185,6 +187,7 @@ def _config(app: Any, options: ServeOptions) -> uvicorn.Config:
         log_config=None,  # it would undo this
         log_level="critical",  # requests, and the texts in their addresses, are not logged
         access_log=False,
+        # any client could write these headers, and take another address for the limit of requests
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
@@ -221,6 +224,7 @@ def _unix(options: ServeOptions) -> socket.socket:
     path = Path(options.socket)
     if path.is_socket():
         with socket.socket(socket.AF_UNIX) as client:
+            # nobody answers there; a living service keeps its socket
             if client.connect_ex(str(path)):
                 path.unlink()  # left by a process that was killed
     listening = socket.socket(socket.AF_UNIX)

@@ -34,8 +34,10 @@ from models.core.errors import (
 from models.core.limits import GIVE_TURN, free_memory
 
 BATCH = 64  # inputs of one batch
+# bounded by work, because 64 long texts would hold the model for many seconds
 BATCH_COST = 4000  # characters times outputs of one batch; a request that costs more is bulk work
 PATIENCE = 5.0  # seconds that a request of BATCH_COST waits behind those that arrive later
+# one search of a line of 25 kB took 3 to 4 processor seconds, in which no other client was served
 TURN = 0.2  # seconds that bulk work computes before others have their turn
 OTHERS = 4  # times its last turn: seconds in which work of others begins
 
@@ -94,10 +96,12 @@ class ModelThread:
 
         cost: of the inputs. request: of all inputs of the request.
         """
+        # by cost, so that a short request passes a large one, and a large one still has its turn
         deadline = time.monotonic() + PATIENCE * request / BATCH_COST
         work = Work(job, inputs, Future(), cost, request, deadline)
         with self._changed:
             if self.waiting >= self._most:  # drop the work of clients that have gone
+                # only when the queue is full, because the works that are taken are checked anyway
                 self._waiting = [each for each in self._waiting if not each.results.done()]
             if self._closed or self.waiting >= self._most:
                 raise RequestError(503, "The service is busy: too many requests wait", SECONDS)
@@ -141,14 +145,17 @@ class ModelThread:
         Raises CancelledError if nobody waits for that batch.
         """
         batch, now = self._running[-1], time.monotonic()
+        # a search of a minute would otherwise go on for clients that have gone
         if all(work.results.done() for work in batch):
             raise CancelledError
         if not batch[0].is_bulk or now < self._pause:
             return
         # bulk work also makes room for much smaller bulk work, which would else wait for all of it
         most, until = max(BATCH_COST, batch[0].request // 4), now + OTHERS * TURN
+        # bounded, or a stream of short requests would stop the large one for ever
         while time.monotonic() < until and (others := self._taken(most)):
             self._timed(others)
+        # the longer the others took, the longer the large work goes on undisturbed
         self._pause = time.monotonic() + max(TURN, (time.monotonic() - now) / OTHERS)
 
     def _next(self) -> list[Work]:
@@ -169,6 +176,7 @@ class ModelThread:
         size = cost = 0
         with self._changed:
             for work in sorted(self._waiting, key=lambda one: one.deadline):
+                # urgent work in a batch of bulk work would wait for all of it
                 same = not batch or (work.job, work.is_bulk) == (batch[0].job, batch[0].is_bulk)
                 inputs, costs = size + len(work.inputs), cost + work.cost
                 fits = not batch or (inputs <= BATCH and costs <= BATCH_COST)

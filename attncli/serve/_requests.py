@@ -115,6 +115,7 @@ class Parameters(NamedTuple):
         """Return a whole number from 0 to `most`."""
         value = self.values.get(name, default)
         try:
+            # int() of a float would take 1.9 as 1
             number = int(value) if isinstance(value, (str, int)) else -1
         except ValueError:
             number = -1
@@ -141,6 +142,7 @@ class Parameters(NamedTuple):
             if not all(isinstance(one, str) and one.strip() for one in pair):
                 raise expected
             term = Term(*(_checked(name, one.strip()) for one in pair))
+            # terms are found in any case, so two of one spelling would contradict each other
             key = term.source if cased else term.source.casefold()
             if found.setdefault(key, term) != term:
                 raise invalid(f"{name} has two translations of {term.source[:40]}")
@@ -179,6 +181,7 @@ async def read_parameters(request: Request, most: int) -> Parameters:
         return await _multipart(request, values)
     body = await _in_time(request, request.body())
     is_file = kind.startswith(("image/", "audio/")) or kind == BYTES
+    # `curl --data-binary` calls a file a form unless it is told otherwise
     if is_file or (kind in (FORM, "") and not _is_text(body)):
         return Parameters(values, {"file": body}, {"file": ""})
     # counted before it is parsed: a few MB of small values would take gigabytes as objects
@@ -259,6 +262,7 @@ def _listed(fields: Sequence[tuple[str, str]]) -> JsonObject:
 async def _in_time(request: Request, work: Awaitable[T]) -> T:
     """Return what is read of a request. Raises RequestError if it comes too slowly."""
     size = request.headers.get("content-length", "")
+    # a header of thousands of digits is refused by int(), and no body has 10 ** 12 bytes
     more = int(size) / BYTES_PER_SECOND if size.isdecimal() and len(size) < 12 else 0
     late = RequestError(408, "The request came too slowly")
     return await in_time(work, BODY_SECONDS + more, late)

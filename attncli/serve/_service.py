@@ -41,10 +41,14 @@ from models.text.languages import Term
 
 T = TypeVar("T")
 SLICE = 16  # inputs of one piece of a long request, between which others are served
+# each value of JSON is a Python object: a few MB of small ones would take gigabytes
 VALUES = 10  # times the characters of a request: values that its body may have
+# all pieces at once would fill the queue with one request
 AHEAD = 8  # pieces of one request that wait at a time
+# malloc_trim takes time, and small bodies leave little behind
 LARGE_BODY = 1 << 16  # bytes, after which unused memory goes back to the system
 FREE_SECONDS = 2.0  # after the first of several of them
+# beside the thread that answers, which a document of some MB would stop
 READERS = 2  # documents that are read or written at a time
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 INPUTS = (1, 2, 4, 8, 16, 32, 64)
@@ -81,6 +85,7 @@ class Service:
         self.body_bytes -= size
         if size > LARGE_BODY and not self._frees:
             self._frees = True
+            # later, because the body is referred to until its answer is sent
             asyncio.get_running_loop().call_later(FREE_SECONDS, self._free)
 
     def _free(self) -> None:
@@ -96,6 +101,7 @@ class Service:
         until, late = time.monotonic() + limit, _late(limit)
 
         def in_turns() -> T:
+            # a thread cannot be ended from outside, so the reader checks the time itself
             GIVE_TURN.set(check)
             return work()
 
@@ -132,6 +138,7 @@ class Service:
                 ahead.popleft()
         finally:
             for piece in ahead:
+                # pieces that wait in the queue are dropped when the client has gone
                 piece.cancel()
 
     def end(self) -> None:

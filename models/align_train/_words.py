@@ -12,6 +12,7 @@ from torch import Tensor
 from models.align_train.tables import normalised
 from models.core.config import MAX_WORDS
 
+# bounds the memory of a group; sentences of equal lengths need no padding
 CELLS = 2**20  # of one group
 
 
@@ -57,6 +58,7 @@ def word_pairs(pairs: Sequence[tuple[str, str]]) -> WordPairs:
     parts = list(same_lengths(source, target))
     keys = [_keys(source, target, part, len(targets)) for part in parts]
     flat = np.concatenate([key.ravel() for key in keys] or [np.zeros(0, np.int64)])
+    # only pairs of words that meet have an entry; a table of all words would be quadratic
     table, cells = np.unique(flat, return_inverse=True)
     groups, start = [], 0
     for part, key in zip(parts, keys, strict=True):

@@ -16,6 +16,7 @@ from models.alignment import Links, symmetrise
 from models.alignment.chain import NULL, Posterior, forward_backward, steps_of, widths
 from models.core.config import MAX_WORDS
 
+# a small prior makes the lexicon sparse: a rare word does not collect all that it meets
 ALPHA = 0.01  # prior count of each entry of the lexicon
 DIAGONAL = 4.0  # strength of Model 1's preference for the diagonal
 SMALLEST = 1e-8  # probability of any pair of words
@@ -87,6 +88,7 @@ class JointHmm:
     def tables(self) -> StatisticalTables:
         """Return the trained models for use on other sentence pairs."""
         table, (ahead, back) = self.table, self.models
+        # most pairs of words met once by chance, and would only make the file larger
         kept = (ahead.lexicon >= LIKELY) | (back.lexicon >= LIKELY)
         pairs = torch.stack([table.source, table.target])[:, kept]
         forward, reverse = (
@@ -127,6 +129,7 @@ class HiddenMarkov:
 
     def emissions(self, group: Group) -> tuple[Tensor, Tensor]:
         """Return p(f | e) of each cell (N, J, I), and of each target word without e (N, J)."""
+        # a pair of probability 0 would make a sentence impossible
         return self.lexicon[group.cells].clamp_min(SMALLEST), self.null[group.target]
 
     def maximise(self, links: Tensor, null: Tensor, jumps: Tensor | None) -> None:
@@ -146,6 +149,7 @@ class HiddenMarkov:
 
 def bayes(counts: Tensor, prior: Tensor | float) -> Tensor:
     """Return exp(psi(counts + prior)), the weight of counts under a Dirichlet prior."""
+    # float64, because exp(psi(0.01)) is 2e-44, below the normal numbers of float32
     return torch.special.digamma(counts.double() + prior).exp()
 
 
@@ -241,6 +245,7 @@ def cells_of(tables: StatisticalTables, source: Tensor, target: Tensor) -> tuple
 def posterior(model: HmmTables, cells: Tensor, known: Tensor, target: Tensor) -> Tensor:
     """Return p(a_j = i) (N, J, I). cells, known (N, J, I); target (N, J), -1 for unknown words."""
     links = torch.where(known, model.lexicon[cells], SMALLEST).clamp_min(SMALLEST)
+    # unknown words have the number -1, which is the last place
     null = torch.cat([model.null, model.null.new_full((1,), SMALLEST)])[target]
     steps = steps_of(model.jumps[widths(cells.shape[2]) + MAX_WORDS])
     return forward_backward(links, null, steps).links

@@ -85,6 +85,7 @@ def check(tables: StatisticalTables) -> None:
         raise ValueError("no pairs of words")
     keys = pairs[0] * sizes[1] + pairs[1]
     listed = (pairs >= 0) & (pairs < torch.tensor(sizes)[:, None])
+    # pairs are found by bisection, which a wrong order would mislead without an error
     if not listed.all() or (keys[1:] <= keys[:-1]).any():
         raise ValueError("a pair of words that is not listed, or in another order")
     for direction, words in ((tables.forward, sizes[1]), (tables.reverse, sizes[0])):
@@ -92,6 +93,7 @@ def check(tables: StatisticalTables) -> None:
             fits = part.shape == (length,) and part.is_floating_point()
             if not (fits and ((part >= 0) & (part < torch.inf)).all()):
                 raise ValueError("a number that is no probability")
+        # a jump of probability 0 would make the chain of a sentence impossible
         if not (direction.jumps > 0).all():
             raise ValueError("jumps of probability 0")
 

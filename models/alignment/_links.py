@@ -26,6 +26,7 @@ def extract(weights: Tensor, null: Tensor, config: AlignConfig) -> Links:
     strength = EXTRACTS[config.extract](weights) if weights.numel() else weights
     threshold = config.threshold if config.extract in THRESHOLDED else 0.0
     linked = (strength >= threshold) & (strength > 0)
+    # a word that attends mostly to the end mark has no translation
     linked &= (null <= config.null_threshold).unsqueeze(-1)
     return frozenset((i, j) for j, i in linked.nonzero().tolist())
 

@@ -68,6 +68,7 @@ def align(
     found = align_encoded(forward, encoded, settings, max_batch_tokens, scored)
     if back and reverse is None:
         encoded = [encode(back[0], target, source) for source, target in pairs]
+        # scores of the given direction alone are shown, and take about half of the time
         others = align_encoded(back[0], encoded, settings, max_batch_tokens, False)
         for number, (one, other) in enumerate(zip(found, others, strict=True)):
             note = one.note or other.note
@@ -131,6 +132,7 @@ def statistical_aligner(translator: Translator, config: AlignConfig) -> Any:
     They link words, of the two languages that they were trained on. Raises ConfigurationError if
     the bundle has none.
     """
+    # the tables link words, so they say nothing about characters or tokens
     if not config.statistical or config.units != "word":
         return None
     aligner = translator.statistical
@@ -221,6 +223,7 @@ def head_weights(
         for pair in pairs
     ]
     found: list[Tensor | None] = [None] * len(encoded)
+    # the weights of all layers and heads take more memory than the computation
     for batch in batched(one_way, encoded, max_batch_tokens // ALL_HEADS):
         chosen = [encoded[n] for n in batch]
         weights = every_head(one_way.model, as_batch(one_way, chosen), settings.shift).cpu()
@@ -299,6 +302,7 @@ def choose_head(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Ali
     scored = score_heads(translator, pairs)
     best = max(scored, key=lambda head: head.score)  # of equal ones, the first
     mean = dataclasses.replace(best.config, head=0)  # of the same layer, with the same shift
+    # several aligning heads align better together than the best of them
     near = dict(scored)[mean] >= NEAR * best.score
     return mean if near else best.config
 
@@ -312,9 +316,11 @@ def score_heads(translator: Translator, pairs: Iterable[tuple[str, str]]) -> lis
         units="word",
         extract="transport",
         threshold=THRESHOLD,
+        # no word is left out, or a head that attends to the end mark would gain
         null_threshold=1.0,
     )
     found = []
+    # a decoder may attend to a word in the step that predicts it, or in the step that reads it
     for shift in (0, 1):
         config = dataclasses.replace(settings, shift=shift)
         scores = mutual_shares(translator, pairs, config).tolist()
@@ -335,5 +341,7 @@ def mutual_shares(
     for each in head_weights(translator, pairs, config=config):
         if each is not None:  # (L, H, J, I)
             weight += mutual(torch.cat([each.mean(1, keepdim=True), each], 1)).sum((-1, -2))
+            # of the longer side, or a head that links few words would score as well as one that
+            # links all
             words += max(each.shape[-2:])
     return weight / max(words, 1)

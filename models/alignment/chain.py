@@ -16,7 +16,9 @@ from torch import Tensor
 from models.alignment.weights import UnitWeights
 
 NULL = 0.1  # probability of a target word without source word
+# word orders differ, so a long jump must stay possible
 UNIFORM = 0.1  # share of every jump that is uniform
+# with zeros, one word without weight would break the chain of the whole sentence
 FLOOR = 1e-3  # smallest weight of a row, spread over its source units
 TINY = 1e-30
 
@@ -62,6 +64,7 @@ def _forward(
         reached = before @ moves if j else first
         state = (1 - NULL) * reached * links[:, j]  # (N, I)
         absent = NULL * before * null[:, j, None]
+        # each step is scaled, because products over a sentence underflow
         scale = (state + absent).sum(1, keepdim=True).clamp_min(TINY)
         real.append(state / scale)
         empty.append(absent / scale)

@@ -51,11 +51,13 @@ def teacher_forced_weights(
     if scored:
         found = model.teacher_force(batch, want_heads=(layer,))
     else:
+        # layers above the chosen one change no weight of it, and cost half of the time
         decoder = model.decoder.up_to(layer)
         prepared = decoder.prepare(model.encode_batch(batch))
         state = decoder.start(prepared)
         found = decoder.advance(batch.target_in, state, prepared, Wanted(heads=(layer,)))
     assert found.heads is not None
+    # float32, because a mean of bf16 weights loses digits
     heads = found.heads[:, 0].float()  # (B, H, T, S)
     weights = heads.mean(1) if head is None else heads[:, head]
     unscored = torch.full((len(weights),), math.nan)
@@ -113,6 +115,7 @@ def pooled(weights: Tensor, source: Units, target: Units) -> UnitWeights:
     inside = weights.sum(-1)  # (.., T): 1, or less if a window excludes slots
     rows = means(target)
     table = rows.T @ by_source
+    # rounding may leave a difference just below 0
     null = (inside @ rows - table.sum(-1)).clamp_min(0)
     return UnitWeights(table, null)
 
@@ -150,6 +153,7 @@ def encode(translator: Translator, source: str, target: str) -> Encoded:
     source = composed(with_single_spaces(source), translator.source_length)
     target = composed(with_single_spaces(target), lambda text: len(tokenizer.encode_target(text)))
     source_ids, entries = translator.read_with_entries(with_apostrophes(source, translator.prepare))
+    # the form of fewer tokens is the one that the model has learned
     written = dict.fromkeys([target, with_straight_apostrophes(target)])
     target_ids = min((tokenizer.encode_target(t, translator.to) for t in written), key=len)
     return Encoded(source_ids, target_ids, source, target, entries)

@@ -135,6 +135,7 @@ class AdaptiveDecoder(RecurrentDecoder):
 
     def __init__(self, embedding: Embedding, config: AdaptiveConfig, *, value_size: int) -> None:
         check_sentinel(config)
+        # the sentinel is the null slot with a score and a value of its own
         size, attention = config.hidden, replace(config.attention, null_slot=True)
         with_null = replace(config, attention=attention)
         super().__init__(embedding, with_null, value_size=size, final_size=value_size)
@@ -176,6 +177,7 @@ class AdaptiveDecoder(RecurrentDecoder):
         scores = score(query.unsqueeze(1), key).view(sentences, -1, 1)
         queries = query.unflatten(0, (sentences, -1))  # (B, K, H)
         read = self.attention(queries, prepared.attention, state.history, scores).rows()
+        # the null slot is removed from the weights, so the rest of 1 is the sentinel's
         share = read.weights.sum(1, keepdim=True)  # (R, 1): 1 - beta
         context = read.context + ((1 - share) * sentinel).to(read.context.dtype)
         after = state._replace(history=read.history)

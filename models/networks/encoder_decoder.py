@@ -84,6 +84,7 @@ class EncoderDecoder(nn.Module):
         memory: Memory = self.encoder(source, mask, *given)
         if self.copies:
             memory = memory._replace(ids=source)
+        # only such a model reads the key, and its computation reads the whole source
         if self.read_mode != "hard sample" or self.training:
             return memory
         return memory._replace(key=input_key(source, mask))
@@ -112,6 +113,7 @@ class EncoderDecoder(nn.Module):
             logits = advanced.copying.mixed(logits[:, None])[:, 0]
         first = getattr(prepared, "first", None)
         if first is not None:
+            # here and not in the search, so that every search and every engine begins with it
             logits = forced(logits, tokens, first)
         weights = None if advanced.weights is None else advanced.weights[:, 0]
         return DecodingStep(logits, advanced.state, weights)
@@ -225,5 +227,6 @@ class EncoderDecoder(nn.Module):
 def forced(logits: Tensor, tokens: Tensor, first: Tensor) -> Tensor:
     """Return logits (R, Y) that give a row after START the first token of its output, (B, 1)."""
     wanted = first.repeat_interleave(len(tokens) // len(first), 0)  # (R, 1)
+    # a log-probability of 0: the language costs an output nothing
     only = torch.full_like(logits, -torch.inf).scatter(1, wanted, 0.0)
     return torch.where((tokens == START)[:, None], only, logits)

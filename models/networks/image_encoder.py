@@ -37,6 +37,7 @@ OPERATORS = {
 _libraries: list[torch.library.Library] = []  # kept alive, because the declared names end with them
 
 EXAMPLES = ("resnet50", "vgg19", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
+# features of a cache with another preprocessing would be read as those of this one
 PREPROCESSING = 2  # version of the preprocessing in models.signals.images; part of the cache key
 CHANNELS = (32, 48, 64)  # of the layers of SmallCnn
 SIZE = 8  # default side of a patch in pixels
@@ -59,6 +60,7 @@ class TorchvisionCnn(Cnn):
         super().__init__()
         self.name = config.encoder
         module = torchvision_models()
+        # others, such as detectors and Vision Transformers, have no grid of stages
         known = [name for name in module.list_models(module=module) if name.startswith(FAMILIES)]
         if self.name not in known:
             raise unknown_name("image encoder", self.name, known)
@@ -141,6 +143,7 @@ def torchvision_models() -> Any:
             raise
     library = torch.library.Library("torchvision", "FRAGMENT")
     for name, schema in OPERATORS.items():
+        # declared twice, torch raises an error
         if not hasattr(torch.ops.torchvision, name):
             library.define(schema)
     _libraries.append(library)
@@ -205,6 +208,7 @@ class ImageEncoder(nn.Module):
     def train(self, mode: bool = True) -> ImageEncoder:
         """Set training mode; the image network stays in evaluation mode."""
         super().train(mode)
+        # statistics of small batches would change the features that are cached
         self.body.eval()
         return self
 

@@ -79,6 +79,7 @@ class SlicedCrossEntropy(torch.autograd.Function):
         """Return the summed loss and each token's; compute the gradients from the same logits."""
         matrix = weight.to(features.dtype)
         of_features = torch.empty_like(features)
+        # float32, because sums over hundreds of slices lose digits in bf16
         of_weight = torch.zeros_like(weight, dtype=torch.float32)
         of_bias = of_weight.new_zeros(len(weight))
         loss = features.new_zeros((), dtype=torch.float32)
@@ -90,6 +91,7 @@ class SlicedCrossEntropy(torch.autograd.Function):
             picked = logits.gather(1, labels[:, None]).squeeze(1)
             mean, peak = logits.mean(1), logits.amax(1)
             probabilities = logits.softmax(1)
+            # from the softmax that the gradient needs anyway, without a second pass over the logits
             log_total = peak - probabilities.amax(1).log()  # largest probability: exp(peak) / total
             nll[start : start + rows] = log_total - picked
             loss += (log_total - (1 - smoothing) * picked - smoothing * mean).sum()
@@ -100,6 +102,7 @@ class SlicedCrossEntropy(torch.autograd.Function):
                 of_bias += probabilities.sum(0)
                 grad = probabilities.to(part.dtype)
                 of_features[start : start + rows] = grad @ matrix
+                # addmm_ needs equal types; in bf16 the product is added to the float32 sum
                 if part.dtype == torch.float32:
                     of_weight.addmm_(grad.mT, part)
                 else:
@@ -133,6 +136,7 @@ class AttentionLoss:
             )
         used = ", ".join(f"train.attention.{name}" for name, on in soft_terms(config).items() if on)
         is_hard = any(isinstance(part, Hard) for part in model.modules())
+        # one-hot weights have no gradient, so such a penalty would do nothing in silence
         if used and (is_hard or not model.decoder.attends):
             raise ConfigurationError(
                 f"{used} for a model without soft attention",
@@ -222,6 +226,7 @@ def reinforce(log_prob: Tensor, rewards: Tensor, mask: Tensor, *, baseline: floa
     depend on the sample, so their likelihoods would only add noise.
     """
     above = ((rewards - baseline) * mask).detach()
+    # from its own step on: earlier likelihoods do not depend on the sample and would only add noise
     to_go = above.flip(1).cumsum(1).flip(1)  # (B, T)
     return (to_go * log_prob * mask).sum()
 
@@ -264,6 +269,7 @@ def divergence(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor) -> T
     for start in range(0, len(first), rows):
         parts = first[start : start + rows], second[start : start + rows]
         total = total + checkpoint(
+            # no random numbers are drawn inside, so their state need not be stored
             _slice, *parts, weight, bias, use_reentrant=False, preserve_rng_state=False
         )
     return total

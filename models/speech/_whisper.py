@@ -64,6 +64,7 @@ TEMPERATURES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 MAX_COMPRESSION = 2.4  # bytes of a text over those that zlib needs; above it repeats itself
 MIN_LOG_PROB = -1.0  # mean of the tokens, end mark included
 NO_SPEECH = 0.6  # probability from which an improbable output is no speech
+# a text of a high temperature may be wrong, and a prompt would carry the fault on
 TOO_RANDOM = 0.5  # temperature above which a text is no prompt for the next window
 QUIET = 0.2  # loudness, over the largest so far, below which a part may be invented
 SHORTEST = 0.2  # seconds of a window in which a word can be heard
@@ -188,6 +189,7 @@ class WhisperTranscriber(SpeechModel):
             parts = [one for one in parts if is_audible(one.of(part, rate))]
             loudest = max(loudest, loudness(part, rate))
             quiet = [loudness(one.of(part, rate), rate) < QUIET * loudest for one in parts]
+            # improbable text over silence is invented
             if is_silent(found):
                 parts = []
             elif times or any(quiet):

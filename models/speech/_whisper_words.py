@@ -45,6 +45,7 @@ class TimedPart(NamedTuple):
     def is_anomalous(self) -> bool:
         """True if its first words are improbable, or have unusual durations."""
         marks = PREPENDED + APPENDED
+        # the first eight, as in the published program
         scores = [anomaly(word) for word in self.words if word.text.strip() not in marks][:8]
         return bool(self.words) and (sum(scores) >= 3 or sum(scores) + 0.01 >= len(scores))
 
@@ -84,6 +85,7 @@ def with_words(
     """
     words = [*words]
     known = [word.seconds for word in chain.from_iterable(words) if word.seconds > 0]
+    # bounded as in the published program: a window of few words has no usual duration
     usual, found, before = min(MEDIAN, median(known or [0.0])), list[TimedPart](), ""
     for part, own in zip(parts, words, strict=True):
         for place, word in enumerate(own):

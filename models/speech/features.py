@@ -40,12 +40,15 @@ def log_mel(samples: Any, config: AudioConfig, warp: float = 1.0) -> Floats:
     samples = np.asarray(samples, np.float32)
     frames = max(1, len(samples) // hop)
     if not config.padded and len(samples):
+        # a constant offset of the recorder would fill the lowest bands
         samples = samples - samples.mean()
     samples = np.pad(samples, (0, max(0, max(size, frames * hop) - len(samples))))
     window = np.pad(0.5 - 0.5 * np.cos(2 * np.pi * np.arange(width) / width), (size - width) // 2)
+    # as torch.stft does, by which Whisper was trained
     padded = np.pad(samples, size // 2, "reflect")
     each = np.lib.stride_tricks.sliding_window_view(padded, size)[::hop][:frames]
     spectrum = np.fft.rfft(each * window.astype(np.float32))  # (F, K)
+    # without the root and the square of abs()
     energies = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
     mel = (energies @ filters(config, warp).T).clip(FLOOR)  # (F, bands)
     if config.center:

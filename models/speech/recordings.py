@@ -142,6 +142,7 @@ def channels_of(samples: object) -> np.ndarray:
         values = (values - half * (values.dtype.kind == "u")) / half
     if values.ndim == 1:
         return values[:, None]
+    # a recording has more samples than channels
     return values if values.shape[1] < values.shape[0] else values.T
 
 
@@ -162,6 +163,7 @@ def _checked(blocks: Iterator[Floats], rate: int, name: str) -> Iterator[Floats]
         if (most := np.abs(block).max()) > LOUDEST:
             raise InputError(f"{name} has samples of {most:.0e}", "samples from -1 to 1")
         mean = block.mean(1).astype(np.float32)
+        # two channels of opposite phase cancel each other in the mean
         if mean.std() < CANCELLED * block.std(0).max():
             mean = block[:, block.std(0).argmax()].astype(np.float32)
         low, high = min(low, mean.min()), max(high, mean.max())
@@ -185,6 +187,7 @@ def _resampled(blocks: Iterator[Floats], own_rate: int, rate: int, name: str) ->
         import soxr
     except ImportError:
         raise missing(f"{name} has {own_rate:,} samples a second, not {rate:,}", "soxr") from None
+    # a stream keeps its state between blocks, which separate calls would break with clicks
     stream = soxr.ResampleStream(own_rate, rate, 1, dtype="float32")
     for block in blocks:
         yield stream.resample_chunk(np.ascontiguousarray(block))
@@ -264,6 +267,7 @@ def _container(stream: IO[bytes], name: str, fault: Exception) -> Iterator[Sound
         return
     with contextlib.ExitStack() as held:
         try:
+            # names of songs in odd encodings must not refuse the sound
             container = held.enter_context(av.open(stream, "r", metadata_errors="ignore"))
         except av.error.FFmpegError:
             raise fault from None
@@ -302,6 +306,7 @@ def _converted(stream: IO[bytes], fault: Exception) -> bytes:
     with tempfile.NamedTemporaryFile() as file:
         shutil.copyfileobj(stream, file)
         file.flush()
+        # from a file and not a pipe, because MP4 may have its index at the end
         command = ["ffmpeg", "-v", "error", "-i", file.name, "-vn", "-f", "wav", "-"]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode or not done.stdout:
@@ -320,6 +325,7 @@ def _stream(source: Path | bytes | BinaryIO, name: str) -> IO[bytes]:
         return io.BytesIO(source)
     if isinstance(source, Path):
         return open_regular(source, sys.maxsize, name)
+    # libsndfile seeks to read a header, which a pipe cannot
     spool = cast(IO[bytes], tempfile.SpooledTemporaryFile(IN_MEMORY))  # noqa: SIM115
     left = AUDIO_STREAM_BYTES
     while part := source.read(min(1 << 16, left + 1)):
@@ -392,6 +398,7 @@ def quietest(samples: Floats, rate: int) -> int:
     if count <= BLUR:
         return len(samples)
     parts = samples[half : half + count * step].reshape(count, step)
+    # without the mean, because a constant offset is no sound
     energies = ((parts - samples.mean()) ** 2).sum(1)
     means = np.lib.stride_tricks.sliding_window_view(energies, BLUR).mean(1)
     place = int(means[::-1].argmin())  # the last of equal ones

@@ -47,10 +47,12 @@ def write_archive(folder: Path, path: Path) -> None:
     with (
         replacing(path) as file,
         write_errors(path),
+        # weights hardly compress, and a stored file cannot expand beyond its size
         zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
     ):
         for name in FILES:
             if (folder / name).is_file():
+                # without times, equal bundles give equal archives
                 info = zipfile.ZipInfo(name, BEGINNING_OF_TIME)
                 info.external_attr = 0o644 << 16
                 info.file_size = (folder / name).stat().st_size
@@ -67,6 +69,7 @@ def extract_archive(path: Path, folder: Path) -> None:
         members = archive.infolist()
         _check(members, path)
         for member in members:
+            # "x": a second file of one name is refused
             with archive.open(member) as source, (folder / member.filename).open("xb") as file:
                 shutil.copyfileobj(source, file)
 
@@ -98,12 +101,14 @@ def _check(members: list[zipfile.ZipInfo], path: Path) -> None:
     for member in members:
         if member.filename not in FILES or names.count(member.filename) > 1:
             raise ValueError(f"file {ascii(member.filename)} does not belong to a model")
+        # no archive of `attn models pack` has them, so they can only be hostile or damaged
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise ValueError(f"{member.filename} is compressed or encrypted")
         if member.file_size > MAX_BYTES.get(member.filename, MODEL_FILE_BYTES):
             raise ValueError(f"{member.filename} has {member.file_size:,} bytes")
     if missing := [name for name in REQUIRED if name not in names]:
         raise ValueError(f"no {missing[0]}")
+    # overlapping members could unpack to far more than the archive has
     if sum(member.file_size for member in members) > path.stat().st_size:
         raise ValueError("its files are larger than the archive")
 

@@ -30,6 +30,8 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     old = read_digests(folder)
     if old:
         none: frozenset[str] = frozenset()
+        # both digests while files are replaced, so that a kill in between leaves a bundle that
+        # loads
         _write(folder, {n: old.get(n, none) | new.get(n, none) for n in {**old, **new}})
     for name, content in contents.items():
         write_bytes(folder / name, content)
@@ -97,6 +99,7 @@ def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
     with intact(path, "a file of the model"), path.open("rb") as file:
+        # in blocks, because weights may be larger than the memory
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()

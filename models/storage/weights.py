@@ -40,6 +40,7 @@ def stored_as(precision: WeightPrecision, weights: dict[str, Tensor]) -> dict[st
     found: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         is_matrix = tensor.is_floating_point() and tensor.dim() > 1 and len(tensor) > 0
+        # a scale for a short row saves nothing
         if is_matrix and tensor[0].numel() >= SHORTEST_ROW:
             found[name], found[name + SCALE] = quantised(tensor)
         else:
@@ -65,7 +66,10 @@ def restored(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 def quantised(weights: Tensor) -> tuple[Tensor, Tensor]:
     """Return q (N, ...) and s (N,) of weights (N, ...)."""
     rows = weights.detach().float().flatten(1)
+    # eight significant bits, so that 127 times a scale is exact in float32 and quantising again
+    # changes nothing
     scale = (rows.abs().amax(1) / LARGEST).to(torch.bfloat16)
+    # a row of zeros would divide by 0
     scale = torch.where(scale == 0, torch.ones_like(scale), scale)
     q = (rows / scale.float()[:, None]).round().clamp(-LARGEST, LARGEST)
     return q.to(torch.int8).view(weights.shape), scale
@@ -79,6 +83,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
     """Return the tensors that a bundle stores: parameters, and persistent buffers."""
     kept = model.state_dict().keys()
+    # state_dict names a shared matrix twice; named_parameters once
     buffers = {name: tensor for name, tensor in model.named_buffers() if name in kept}
     return {**dict(model.named_parameters()), **buffers}
 
@@ -92,6 +97,7 @@ class Unfilled(TorchFunctionMode):
 
     def __init__(self, weights: dict[str, Tensor], where: Path) -> None:
         super().__init__()
+        # damaged settings could otherwise allocate gigabytes before the shapes are compared
         self.left = 2 * sum(tensor.numel() for tensor in weights.values()) + SPARE
         self.where = where
 
@@ -102,6 +108,7 @@ class Unfilled(TorchFunctionMode):
         kwargs = kwargs or {}
         if function in ALLOCATING and str(kwargs.get("device")) != "meta":
             self._count(args)
+        # drawing random numbers takes time, and the stored weights overwrite them
         if function is torch.randn:
             return torch.empty(*args)
         if function in (Tensor.uniform_, Tensor.normal_):
@@ -165,6 +172,8 @@ def _with_new_rows(
     if name not in wanted or rows.shape == wanted[name].shape:
         return rows
     of_side = parts[0] if name.startswith("encoder.") else parts[-1]
+    # a text without the new tokens keeps its logits, and one with them begins near its former
+    # reading
     means = [rows[ids].mean(0) for ids in of_side]
     if rows.dim() == 1:  # a part that no output contains has a bias near minus infinity
         means = [mean if mean > SILENT / 100 else torch.zeros_like(mean) for mean in means]

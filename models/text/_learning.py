@@ -32,11 +32,13 @@ def learn(
         size = ALL
     try:
         return _learned(lines, size, kind, config), set()
+    # scripts of thousands of characters do not fit the usual size of a vocabulary
     except TooManyCharactersError:
         counts = Counter(chain.from_iterable(lines))
         del counts[" "]
         others = BYTES + len(control_tokens(config)) + END + 2
         if not config.size:
+            # a character that occurs once teaches nothing, and is written in bytes
             size = max(size, others) + sum(number > 1 for number in counts.values())
         room = max(1, size - others)
         rare = {character for character, _ in counts.most_common()[room:]}
@@ -78,6 +80,7 @@ def _learned(lines: Iterable[str], size: int, kind: str, config: TokenizerConfig
             minloglevel=2,
         )
     except RuntimeError as error:
+        # the library reports a lack of memory by the same class of error
         if is_exhausted(error):
             raise
         raise _explained(str(error), size) from None

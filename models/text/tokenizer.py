@@ -49,6 +49,7 @@ class Tokenizer:
     @property
     def joint(self) -> bool:
         """True if both languages share one vocabulary."""
+        # published models have a SentencePiece model for each side over one list of tokens
         return self.source is self.target or self._same_tokens
 
     @cached_property
@@ -282,6 +283,8 @@ def decode_text(processor: Any, ids: Iterable[int]) -> str:
     A word that a vocabulary of words does not contain is spelled in bytes, space mark included.
     """
     text = processor.decode([i for i in ids if i > END])
+    # a model of words spells an unknown word in bytes, space mark included, which the library does
+    # not replace
     return text.removeprefix(SPACE).replace(SPACE, " ")
 
 
@@ -298,6 +301,7 @@ class LabelTokenizer(Tokenizer):
         super().__init__(source)
         self.labels = check_labels(labels)
         self.target = self.labels
+        # two files may write one label with composed and with combining accents
         self._numbers = {nfc(label): number for number, label in enumerate(self.labels)}
 
     @property

@@ -139,6 +139,7 @@ def decoded_spans(processor: Any, ids: Sequence[int]) -> tuple[str, list[Span]]:
     The leading space that SentencePiece adds is removed, so it has position -1. An output may have
     no leading space, because a model can begin with any token.
     """
+    # incremental, because one character may be several byte tokens
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text, spans = "", []
     for number in ids:
