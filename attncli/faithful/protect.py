@@ -94,7 +94,6 @@ def protect(
         return Protected(text, tuple(more))
     parts, marked, at = list(more), "", 0
     found = _merged(text, _found(text, strange, dollars))
-    # no space was between such parts, so none may come between them
     edges = {start for start, *_ in found} & {end for _, end, _ in found}  # of two parts
     for start, end, kind in found:
         if len(parts) >= MOST:

@@ -269,7 +269,6 @@ def divergence(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor) -> T
     for start in range(0, len(first), rows):
         parts = first[start : start + rows], second[start : start + rows]
         total = total + checkpoint(
-            # no random numbers are drawn inside, so their state need not be stored
             _slice, *parts, weight, bias, use_reentrant=False, preserve_rng_state=False
         )
     return total
