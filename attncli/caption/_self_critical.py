@@ -71,9 +71,11 @@ class SelfCritical:
         memory = model.encode(batch.source, batch.source_mask)
         model.encoder.eval()
         images = self.images[numbers[first_of(batch)]].tolist()  # P of them
+        # at least two, because the baseline of a sample is the mean of the others
         count = max(2, min(SAMPLES, -(-len(numbers) // len(images))))  # K
         with torch.no_grad():
             sampled, reward = self.sample(model, memory, images, count)
+        # the other samples, because a greedy caption would cost a search of its own
         baseline = (reward.sum(1, keepdim=True) - reward) / (count - 1)  # (P, K)
         torch.clear_autocast_cache()  # before 2.10, casts made without gradient stay
         ended_ids = [[*ids, END] for captions in sampled for ids in captions]
@@ -90,6 +92,7 @@ class SelfCritical:
         self, model: EncoderDecoder, memory: Memory, images: list[int], count: int
     ) -> tuple[CaptionIds, Tensor]:
         """Sample K captions of each of P images; return them, and their rewards (P, K)."""
+        # from the random numbers of the run, so that a continued run draws the same samples
         seed = int(torch.randint(2**31, ()))
         sampled = self.decode(model, memory, SearchConfig(method="sample", nbest=count, seed=seed))
         texts = ([self.text(ids) for ids in of_image] for of_image in sampled)

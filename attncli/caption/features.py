@@ -118,6 +118,7 @@ def add_missing(
     broken: Broken = {}
     if not store.cache.missing(names):
         return broken
+    # two runs that need the same features would otherwise compute all of them twice
     with store.cache.writing(lambda: progress("waiting for another run's features", 0, 0)):
         needed = store.cache.missing(names)
         for start in range(0, len(needed), CHUNK):
@@ -164,6 +165,7 @@ class ImageFiles:
 
         def read(key: str) -> bytes:
             with suppress(NotFoundError):
+                # features of a changed image would be stored under the digest of the old one
                 if content_hash(content := self.read(names[key])) == key:
                     return content
             raise ModelError(f"{names[key]} changed or was removed since the run started")
@@ -177,4 +179,5 @@ class ImageFiles:
 def half(values: Tensor) -> np.ndarray:
     """Return values as fp16, clamped to its range."""
     limit = torch.finfo(torch.float16).max
+    # a value beyond the range of fp16 would become infinite
     return values.clamp(-limit, limit).half().cpu().numpy()

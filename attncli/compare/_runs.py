@@ -51,6 +51,7 @@ from models.engines.trained import usable_device
 from models.networks.bundle import Bundle, read
 
 MEASURED = "measured.json"  # in the run folder
+# math.exp raises OverflowError beyond 709
 MAX_LOSS = 700  # nats per token; the perplexity of a larger one has no number
 # Settings that do not change the time of an update, or that are read for each run.
 UNTIMED = (
@@ -245,6 +246,7 @@ def in_turn(runs: Sequence[Planned], rows: Sequence[RunScores], best: int) -> It
     affect the choice.
     """
     yield from (run for run in runs if run.first)
+    # by the dev set: a choice by the test set would make its scores too high
     ranked = sorted(rows, key=lambda row: -row.dev_score)
     chosen = {row.variant for row in ranked[:best]}
     yield from (run for run in runs if not run.first and (not best or run.variant in chosen))
@@ -306,6 +308,7 @@ def measured(run: Planned, tests: Tests) -> RunScores | None:
             f"{path} is damaged ({error})", "scores of a run", "remove the file to measure again"
         ) from None
     state = read_progress(RunFolder(run.folder))
+    # with a raised limit, the row would show old updates beside the new settings
     is_current = row and state and row.updates == state.step and not has_updates_left(run)
     return row if is_current else None
 

@@ -54,6 +54,7 @@ def variants(names: Iterable[str], base: RunConfig, assignments: Sequence[str]) 
     found: list[Variant] = []
     for name in names:
         variant = find(name, base, assignments)
+        # two variants in one folder would overwrite each other's run
         same = [one for one in found if one.folder == variant.folder]
         if same and same[0].config != variant.config:
             raise ConfigurationError(

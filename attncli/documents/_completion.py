@@ -57,6 +57,7 @@ def completed(source: str, existing: str, format: str) -> tuple[str, list[Span]]
     kept = {key: text for key, text in known.items() if text}
     if (kept or not wanted) and not known.keys() & wanted.keys():
         raise InputError("no key of the input is in it", "a translation of the input")
+    # inserted lines have the line ends of the file
     ends = "\r\n" if "\r\n" in existing else "\n"
     found = sorted(_edits(new, old, source, existing), key=itemgetter(0, 1))
     edits = [(start, end, re.sub("\r?\n", ends, text)) for start, end, text in found]
@@ -64,6 +65,7 @@ def completed(source: str, existing: str, format: str) -> tuple[str, list[Span]]
     starts = [start + more for (start, *_), more in zip(edits, grown, strict=False)]
     content = edited(existing, edits)
     try:
+        # read again before it is written: an insertion that damages the file is refused
         made = dict(_values(tree_of(content, format)))
     except InputError:  # a group in blocks within one in braces
         made = {}

@@ -134,6 +134,7 @@ class Codes:
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         texts = "".join(piece.text for piece in pieces)
+        # one sign more than the text has, so that no text is taken for a placeholder
         mark = "§" * (1 + max(map(len, re.findall(r"\{(§*)", texts)), default=0))
         self.pattern = rf"(</?[gx]\d+/?>|<br\x1fid=\d+/>|\{{{mark}\d+\}})"
         self.raws: dict[str, str] = {}
@@ -155,6 +156,7 @@ class Codes:
         """Return a line without empty elements, in which those with a time keep their order."""
         found = [*re.finditer(self.pattern, line)]
         at = {tag[0]: tag.start() for tag in reversed(found)}  # the first of each
+        # karaoke and captions are shown by their times, whatever the order of the words
         timed = [tag for tag in self.raws if TIMED.match(self.raws[tag]) and tag in at]
         if not timed:
             return with_lines(with_words(line, self.line))
@@ -234,6 +236,7 @@ def nest(pieces: Sequence[Piece]) -> tuple[list[Piece], dict[int, int]]:
     A tag without a partner becomes void.
     """
     found, partners = list(pieces), dict[int, int]()
+    # counts by name, or a closing tag without a partner would search all open elements
     inside, opened = list[int](), Counter[str]()  # the open elements, and how many of each name
     for number, piece in enumerate(pieces):
         if piece.kind == "open":
@@ -262,6 +265,7 @@ def trim(pieces: Sequence[Piece], partner: Mapping[int, int]) -> list[Piece]:
         piece.kind == "placeholder" or (piece.kind == "text" and has_letters(piece.text))
         for piece in pieces
     )
+    # running sums, so that each element is judged in constant time
     worded = [0, *accumulate(is_worded)]
     found, first, behind, size = list(pieces), 0, len(pieces), -1
     while first < behind and size != behind - first:

@@ -75,6 +75,7 @@ def _unpacked(
             while part := file.read(MIB):
                 content.write(part)
                 if MARKED.search(info.filename):
+                    # counted before parsing: each tag becomes an object of many times its size
                     tags += part.count(b"<") + part.count(b"=")
                 if tags > PACKED_TAGS:
                     found = f"{kind} of more than {PACKED_TAGS:,} tags and attributes"
@@ -87,6 +88,7 @@ def write_archive(archive: Archive, changed: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as written:
         for old in archive.infos:
+            # the old time, so that equal translations give equal files
             info = zipfile.ZipInfo(old.filename, old.date_time)
             info.compress_type, info.external_attr = old.compress_type, old.external_attr
             written.writestr(info, changed.get(old.filename, archive.files[old.filename]))
@@ -175,6 +177,7 @@ def read_office(content: bytes, format: OfficeFormat, to: str = "") -> Document:
 
 def _parsed(content: bytes, format: OfficeFormat) -> Node:
     """Return the root of an XML file. Entities are not read, nor other files."""
+    # entities can expand to gigabytes (billion laughs) or read other files
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         return etree.fromstring(content, parser)
@@ -215,6 +218,7 @@ def _name_language(root: Node, format: OfficeFormat, to: str) -> None:
     region = REGIONS.get(to, "")
     code = to if format.country or not region else f"{to}-{region}"
     for element in root.iter(name):
+        # what is no text has no language, and must stay so
         if element.get(attribute, NO_LANGUAGE) not in (NO_LANGUAGE, "none", ""):
             element.set(attribute, code)
             if format.country:
@@ -275,6 +279,7 @@ def _repeated(element: Node, what: str) -> int:
 
 def _paragraphs(root: Node) -> list[Node]:
     changes = root.iter(f"{T}tracked-changes")
+    # paragraphs that tracked changes have deleted are still in the file
     deleted = {one for element in changes for one in element.iter(*PARAGRAPHS)}
     return [element for element in root.iter(*PARAGRAPHS) if element not in deleted]
 
@@ -287,6 +292,7 @@ def _parts(parent: Node) -> Iterator[InlinePart]:
             yield InlinePart("open", element=child)
             yield from _parts(child)
             yield CLOSE
+        # one space is text; several are layout, like a tab
         elif child.tag == f"{T}s" and child.get(f"{T}c", "1") == "1":
             yield InlinePart("text", " ")
         elif child.tag in BREAKS:

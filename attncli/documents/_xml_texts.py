@@ -85,6 +85,7 @@ def elements_of(content: str) -> list[Element]:
     options = {"resolve_entities": False, "no_network": True, "load_dtd": False}
     parser = etree.XMLParser(encoding="utf-8", **options)  # also if the file names another one
     try:
+        # lxml only checks; it tells no places, so the pattern TOKEN finds the tags
         etree.fromstring(content.removeprefix("\ufeff").encode(), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise InputError(f"a document that is not XML ({error})", "XML", "mend it") from None
@@ -167,6 +168,7 @@ FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
 ANDROID = ("string", "item")  # elements of texts
 LANGUAGE, TIMED_BLOCKS = "xml:lang", ("tt", "body", "div", "p")
 CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
+# bounded repetitions, so that a code without an end takes linear time
 TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.{,1000}?</\1\s*>|<[^<>\[\]]*>", re.DOTALL)
 BREAK = re.compile(r"(?:(?<!\s)\s+)?<(?:\w+:)?br\b[^<>]*>\s*")
 # the groups as those of `subtitles.SRT_TAG`; a prefix is no part of the name
@@ -201,6 +203,7 @@ def _xliff(
     """Yield the sources of the units whose target is missing or empty."""
     is_second = elements[-1].attributes.get("version", "").startswith("2")
     owner, name = ("xliff", "trgLang") if is_second else ("file", "target-language")
+    # by the start of their unit: a search in each unit took quadratic time with many sources
     children = defaultdict[int, dict[str, Element]](dict)  # of the units, by their starts
     marks = defaultdict[int, list[Element]](list)  # of the segments in a source
     for one in elements:

@@ -139,6 +139,7 @@ class Processes(World):
         """Return the sums of the values over the processes."""
         import torch
 
+        # float64, because float32 counts tokens exactly only up to 2 ** 24
         found = torch.tensor(values, dtype=torch.float64)
         with self.losses():
             torch.distributed.all_reduce(found)
@@ -161,6 +162,7 @@ class Processes(World):
         from torch import nn
 
         with self.losses():
+            # an update may leave parts without a gradient, which torch refuses otherwise
             return nn.parallel.DistributedDataParallel(module, find_unused_parameters=True)
 
     @contextlib.contextmanager

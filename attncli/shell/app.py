@@ -88,6 +88,7 @@ class Termination:
         """Handle the signals that would end the process at once."""
         for name in SIGNALS:
             number = getattr(signal, name, signal.SIGTERM)
+            # a signal that the parent ignores (nohup) or handles stays so
             if signal.getsignal(number) == signal.SIG_DFL:
                 signal.signal(number, self.interrupt)
                 self._handled.append(number)
@@ -161,6 +162,7 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except OSError as error:
+        # other faults of the system are bugs, whose traceback helps
         if error.errno not in OF_FILES:
             raise
         expected = "a disk with free space" if error.errno in NO_ROOM else "another file or name"

@@ -145,6 +145,7 @@ class VitCaptioner(Importer):
             torch.tensor(self.pixels[key]).view(3, 1, 1) for key in ("image_mean", "image_std")
         )
         moved = (weight * (HALF - mean) / deviation).flatten(1).sum(1)
+        # folded into the weights, because this program normalises all pixels alike
         return weight * HALF / deviation, bias + moved
 
 
@@ -301,6 +302,7 @@ class VitGpt2(VitCaptioner):
             return found
         weight, bias = (self.theirs(f"enc_to_dec_proj.{part}") for part in ("weight", "bias"))
         if name.endswith(".weight"):  # K (W h + b) = (K W) h + K b
+            # the projection between encoder and decoder is folded into the keys and values
             return found.float() @ weight.float()
         matrix = super().tensor(name.removesuffix("bias") + "weight", shape)
         return found.float() + matrix.float() @ bias.float()

@@ -108,4 +108,5 @@ class M2m100(Bart):
             tokens = [*FIRST, *known_pieces(model), *languages, "<mask>"]
         if len(tokens) > count:
             raise DamagedError(f"{len(tokens)} tokens", f"at most {count}, as config.json says")
+        # the published matrices have more rows than the vocabulary has tokens
         return [*tokens, *(f"<row {number}>" for number in range(len(tokens), count))]

@@ -129,6 +129,7 @@ class Bart(Importer):
     def _forbidden(self, bias: Tensor) -> Tensor:
         """Return the bias (Y,) with SILENT for tokens that generation_config.json forbids."""
         single = (ids[0] for ids in self.generation["bad_words_ids"] if len(ids) == 1)
+        # a bias forbids one token; bans of several tokens cannot be weights
         refused = {*single, *self.generation["suppress_tokens"]}
         rows = self.imported.target.rows[4:]  # search never outputs the first ones
         bias[[n for n, row in enumerate(rows, 4) if row in refused]] = SILENT
@@ -158,6 +159,8 @@ class Marian(Bart):
     def imported(self) -> Imported:
         """Settings and vocabulary."""
         given = self.settings
+        # Marian computes positions at the rates that the paper prints, and not at those of
+        # tensor2tensor
         config = TransformerConfig(**self.sizes(), position="sinusoidal_2017", norm="post")
         pad, end, start = (given[f"{name}_token_id"] for name in ("pad", "eos", "decoder_start"))
         start = pad if start is None else start
@@ -209,6 +212,7 @@ def read_vocabulary(path: Path) -> list[str]:
 def ordered(vocabulary: dict[str, int]) -> list[str]:
     """Return the tokens of a vocabulary by id; raise DamagedError if an id is missing."""
     by_id = {number: token for token, number in vocabulary.items()}
+    # a missing id would shift all later rows of the matrices by one, without an error
     if sorted(by_id) != list(range(len(by_id))) or len(by_id) != len(vocabulary):
         raise DamagedError("a vocabulary with missing or repeated ids", "the ids 0, 1, 2, ..")
     return [by_id[number] for number in range(len(by_id))]

@@ -53,6 +53,7 @@ class FileWeights:
         elif (folder / SAFE_INDEX).exists():
             index = read_json(folder / SAFE_INDEX, {"weight_map": Rule(dict[str, str])})
             for name in sorted({*index["weight_map"].values()}):
+                # the name alone, because an index can name files outside of the folder
                 self._add_safe(folder / Path(name).name)
         elif (folder / PICKLED).exists():
             stored = whole_tensors(load_pickled(folder / PICKLED), folder / PICKLED)
@@ -68,6 +69,7 @@ class FileWeights:
             intact(path, "whole weights in safetensors", "get it again", SafetensorError),
             safe_open(path, framework="pt") as file,
         ):
+            # opened again for each tensor, so that the file is not held in memory
             self._readers |= dict.fromkeys(file.keys(), partial(mapped, path))
 
     def tensor(self, name: str) -> Tensor:
@@ -89,6 +91,7 @@ def load_pickled(path: Path) -> Any:
             members_of(archive)
     try:
         try:
+            # mapped, so that a file larger than the memory can be converted tensor by tensor
             return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         except RuntimeError:  # a file from before version 1.6 cannot be mapped
             return torch.load(path, map_location="cpu", weights_only=True)
@@ -113,6 +116,7 @@ def _is_whole(tensor: object) -> bool:
     """Return True for a dense tensor; False for one that has more numbers than are stored."""
     if not torch.is_tensor(tensor) or tensor.layout != torch.strided or tensor.is_quantized:
         return False
+    # strides of 0 make a tensor of gigabytes out of one number
     return tensor.is_cpu and tensor.nbytes <= tensor.untyped_storage().nbytes()
 
 
@@ -122,6 +126,7 @@ class NumpyWeights:
     def __init__(self, path: Path) -> None:
         with opened(path, "a whole .npz file") as archive:
             members_of(archive)
+            # a pickle in an archive would run code
             self._file = numpy.load(path, allow_pickle=False)
             self.names = list(self._file.files)
         self.path = path
@@ -159,6 +164,7 @@ class CTranslate2Weights:
             code, count = _number(file, "B"), _number(file, "I")
             kind = TYPES[code] if version >= 4 else OLD_TYPES[code]
             size = count if version >= 4 else count * code
+            # a size from a damaged table would read beyond the end of the map
             if file.tell() + size > len(self._data):
                 raise ValueError(f"it ends within {name}")
             if size != math.prod(shape) * numpy.dtype(kind).itemsize or not size:

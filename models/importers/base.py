@@ -54,6 +54,7 @@ FORMATS = with_entries(  # name to class, imported when a folder is looked at
 PICKLED = ".pt"  # a file of PyTorch
 GENERATION = "generation_config.json"
 README = "README.md"
+# the YAML head alone is read by a pattern, which must not search a file of gigabytes
 MAX_README_BYTES = 1 << 20
 HEAD = re.compile(r"^---\n(.{,65536}?)\n---\n", re.S)  # the YAML head of a README of the hub
 PRECISIONS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -134,6 +135,7 @@ class Importer:
             raise DamagedError(
                 f"{self.folder} has no weights {name}", "all that its configuration says"
             ) from None
+        # quantised weights of other libraries would be copied as if they were numbers
         if found.dtype not in PRECISIONS or not found.dim():
             kind = f"{found.dtype} and {found.dim()} dimensions"
             raise DamagedError(f"{self.folder} has weights {name} of {kind}", "matrices of floats")
@@ -244,6 +246,8 @@ def write_bundle(
     tensor = fitting(importer)(importer.tensor)
     tensors = ((key, tensor(key, shape)) for key, shape in shapes.items())
     write_tensors(folder / WEIGHTS, shapes, dtype, tensors, advance)
+    # weights that nothing reads mean a part of the model that this program would leave out in
+    # silence
     left = {n for n in importer.weights.names if not re.search(importer.unused, n)} - importer.used
     if left:
         raise ConfigurationError(
@@ -272,6 +276,7 @@ def planned(importer: Importer) -> tuple[Imported, VocabularySizes, dict[str, tu
     check_limits(found.model, where=f"{importer.folder}: model")
     check_limits(found.search, where=f"{importer.folder}: search")
     sizes = sizes_of(found.tokenizer, found.model.family)
+    # names and shapes alone, so that hostile settings allocate nothing
     with fitting(importer), torch.device("meta"):
         wanted = stored_tensors(build(found.model, sizes))
     numbers, folder = sum(tensor.numel() for tensor in wanted.values()), importer.folder
@@ -325,6 +330,7 @@ def search_settings(importer: Importer) -> SearchConfig:
     """Return the search settings of a generation_config.json; its length penalty is |y|^alpha."""
     given = importer.generation
     alpha = max(0.0, float(given["length_penalty"] or 1))
+    # their program divides by |y|^alpha, and the outputs must be equal to its own
     return SearchConfig(beam=given["num_beams"], length_penalty=alpha, length_penalty_form="power")
 
 
@@ -361,6 +367,7 @@ def extracted(path: Path) -> Iterator[Path]:
         with opened(path) as archive:
             for member in members_of(archive):
                 name = PurePosixPath(member.filename)
+                # such a name would be written outside of the folder; "\\" divides names on Windows
                 if name.is_absolute() or ".." in name.parts or "\\" in member.filename:
                     raise ValueError(f"the file name {ascii(member.filename)}")
                 target = folder.joinpath(*name.parts)

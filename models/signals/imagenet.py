@@ -49,6 +49,7 @@ class ImageLabels(nn.Module):
         """Return the tokens of the nouns of images, given their mean features (B, V)."""
         with torch.autocast(mean.device.type, enabled=False):
             labels = nn.functional.linear(mean.float(), self.weight, self.bias).softmax(-1)
+            # several labels of ImageNet share a noun, such as breeds of dogs
             nouns = torch.zeros_like(labels).index_add_(1, self.noun, labels)  # (B, LABELS)
             nouns[:, 0] = 0  # labels without a noun
             probability, best = nouns.topk(self.count)  # (B, N)

@@ -76,6 +76,7 @@ def open_image(
             raise InputError(f"{name} has {image.width} x {image.height} pixels", *FEWER_PIXELS)
         if least:
             image.draft(None, (least, least))
+        # before they are decoded: a small file can have a hundred million pixels
         before(image.width * image.height)
         image.load()
         return rgb(upright(image))
@@ -158,6 +159,8 @@ def rgb(image: Image.Image) -> Image.Image:
         image = eight_bit(image)
     if image.mode in ("RGBA", "RGBa", "LA", "La", "PA") or "transparency" in image.info:
         image = image.convert("RGBA")
+        # Pillow's own conversion would show the colour behind transparent pixels, which is often
+        # black
         ground = Image.new("RGBA", image.size, "white")
         return Image.alpha_composite(ground, image).convert("RGB")
     return image.convert("RGB")
