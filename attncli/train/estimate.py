@@ -147,7 +147,7 @@ def timed_scoring(state: State, data: Data, config: RunConfig, *, decoded: bool 
     if decoded and config.train.metric == "loss":
         train = replace(config.train, metric=data.dev.default_metric())
         config = replace(config, train=train)
-    # weights that are hardly trained never end an output
+    # weights that are hardly trained rarely end an output
     limits = {"max_ratio": 0.0, "max_extra": longest, "max_caption": longest}
     search = SearchConfig(**{**vars(config.search), **limits})
     # such outputs fail the checks, and a text that fails is translated again: five times the time

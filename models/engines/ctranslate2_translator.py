@@ -200,7 +200,6 @@ class CTranslate2Translator(TextTranslator):
 
         Those that the limit cut are `truncated`, and their log-probabilities lack an end mark.
         """
-        # tokens of the converted model are ids as texts
         starts = [[*map(str, self.tokenizer.target_start(each.to))] for each in sources]
         longest = max(len(each.ids) for each in sources)
         share = math.ceil(len(sources) / self.workers)  # sentences for each thread
@@ -214,7 +213,6 @@ class CTranslate2Translator(TextTranslator):
             # batches of tokens fit the cache of the processor: up to a sixth less time than batches
             # of sentences
             batch_type="tokens",
-            # an equal share for each thread, but not so few sentences that a product is small
             max_batch_size=longest * max(MIN_BATCH_SENTENCES, share),
             max_decoding_length=max(1, min(self.positions - 1, limit)),  # an end mark follows
         )

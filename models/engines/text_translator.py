@@ -493,7 +493,6 @@ class TextTranslator(TrainedModel):
 
         Such a text is translated through a third language. "" for a model of a given source.
         """
-        # --from says what the language is
         if self.source_language or not (self.languages and self.lexicon):
             return ""
         language = self.lexicon.sure_language(text)

@@ -40,7 +40,6 @@ def stored_as(precision: WeightPrecision, weights: dict[str, Tensor]) -> dict[st
     found: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         is_matrix = tensor.is_floating_point() and tensor.dim() > 1 and len(tensor) > 0
-        # a scale for a short row saves nothing
         if is_matrix and tensor[0].numel() >= SHORTEST_ROW:
             found[name], found[name + SCALE] = quantised(tensor)
         else:

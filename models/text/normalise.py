@@ -40,7 +40,6 @@ PLAIN_SIGNS = {
 }
 SPACED_WORD = re.compile("[!-\u058f]+")  # ASCII to Armenian: alphabets of words between spaces
 SIGNS = f"'{APOSTROPHE_SIGNS}"
-# a few such sources are accidents, from which a model learns nothing
 KNOWN = 0.02  # share of the training sources from which on the model knows a way of writing
 SPACE_MARK = "\u2581"  # of a token of SentencePiece
 
