@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from attncli.faithful.numbers import with_hours
 from attncli.faithful.protect import MARK
 from models.core.types import Hypothesis
 from models.text.normalise import STOPS, without_added_stop
@@ -30,6 +31,7 @@ class Fitting(NamedTuple):
     ends: bool  # the last piece also loses a stop that its source does not have
     capitals: bool  # a piece that begins with a capital keeps it
     is_small: Callable[[str], bool]  # returns True for a word that has a small letter in a sentence
+    to: str = ""  # language of the outputs, if it is known
 
 
 def joined(gaps: Sequence[str], texts: Sequence[str]) -> str:
@@ -61,7 +63,7 @@ def fitted(
     found: list[str] = []
     for number, (source, output) in enumerate(zip(sources, outputs, strict=True)):
         before, gap = (sources[number - 1] if number else ""), gaps[number]
-        text = with_signs(output, source)
+        text = with_hours(with_signs(output, source), form.to)
         if form.ends or number + 1 < len(sources):
             text = without_added_stop(text, source)
         inside = bool(number or gap.strip())

@@ -23,7 +23,9 @@ HALF_DAYS = re.compile(  # 7 p.m., 7:15 PM
     r"(?<![\d.,:])(\d{1,2})(?:[:.](\d\d))?\s?([aApP])\.?\s?[mM]\b(?:\.(?=\s*\S))?"
 )
 HALF = r"(?:\s?[AP]M|[ap]m|\s?[ap]\.m)(?:\.(?=\s*\S))?"
-HOURS = rf"\d{{1,2}}(?:[:.]\d\d)?(?:{HALF})?\s?[-–]\s?\d{{1,2}}(?:[:.]\d\d)?{HALF}"  # 9am-5:30pm
+HOUR = r"\d{1,2}(?:[:.]\d\d)?"
+HOURS = rf"{HOUR}(?:{HALF})?\s?[-–]\s?{HOUR}{HALF}"  # 9am-5:30pm
+TIME = re.compile(rf"(?<![\d.,:]){HOUR}{HALF}")
 ROMAN = r"(?<![\w.-])(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})(?![\w-])"  # numerals from II to XXXIX
 FIGURES = re.compile(rf"\d+(?:{SEPARATORS}\d+)*")
 QUANTITY = re.compile(r"((?:[A-Z]{3}\s?)?.*\d)((?:\s[^\d\s]\S*)?|\")")  # 5 kg, CHF 5, 15.6"
@@ -75,7 +77,7 @@ def localised(number: str, source: str, target: str) -> str:
 def in_style(raw: str, source: str, target: str) -> str:
     """Return a number, perhaps with a unit or a.m., or hours as the target language writes them."""
     if target in STYLES and not STYLES[target].half_days:
-        if HALF_DAYS.fullmatch(raw):
+        if HALF_DAYS.fullmatch(raw.removesuffix(".")):
             return on_24_hours(raw)
         if re.fullmatch(HOURS, raw):
             return hours_on_24(raw)
@@ -88,6 +90,21 @@ def on_24_hours(time: str) -> str:
     """Return a time with a.m. or p.m., such as 7:15 PM, as 19:15."""
     hour, minute, half = HALF_DAYS.findall(time)[0]
     return f"{int(hour) % 12 + 12 * (half in 'pP')}:{minute or '00'}"
+
+
+def with_hours(text: str, language: str) -> str:
+    """Return an output whose times are counted as its language does.
+
+    "2:30 p.m." of a German output is 14:30, and "15 a.m." of an English one 15:00.
+    """
+
+    def counted(time: re.Match[str]) -> str:
+        hour, minute, _ = HALF_DAYS.findall(time[0])[0]
+        if not STYLES[language].half_days:
+            return on_24_hours(time[0])
+        return time[0] if 0 < int(hour) <= 12 else f"{hour}:{minute or '00'}"
+
+    return TIME.sub(counted, text) if language in STYLES else text
 
 
 def hours_on_24(hours: str) -> str:

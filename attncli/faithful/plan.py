@@ -270,7 +270,9 @@ class Plan:
 
         7 PM and 7pm become 7 p.m., as most texts of a training have it.
         """
-        text = HALF_DAY.sub(lambda time: f"{time[1]} {(time[2] or time[3]).lower()}.m.", text)
+        text = HALF_DAY.sub(
+            lambda time: f"{time[1].replace('.', ':')} {(time[2] or time[3]).lower()}.m.", text
+        )
         if text.isascii():
             return text
         unknown = self.model.unknown_characters(text)
@@ -365,7 +367,7 @@ class Plan:
         Each begins and ends as its source does.
         """
         capitals = self.language not in ("", "de")  # where not every noun has one
-        form = Fitting(self.model.prepare.ends, capitals, self.model.is_small)
+        form = Fitting(self.model.prepare.ends, capitals, self.model.is_small, self.model.to)
         for rank in zip(*(one.hypotheses for one in translations), strict=False):
             found = self._plainly(rank)
             if not self.options.verbatim:

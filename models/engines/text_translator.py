@@ -594,6 +594,8 @@ class TextTranslator(TrainedModel):
         # a German capital is that of a noun, another one may be that of a sentence
         if source.read.strip()[0].isupper() and not source.direction.startswith("de"):
             word = word[0].upper() + word[1:]
+        end = source.read.strip()[-1]
+        word += end if end in ".:" else ""
         first = self._hypothesis(self._scored(source, word, config))
         return (first, *(one for one in found if one.text != first.text))[: len(found)]
 

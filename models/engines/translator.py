@@ -311,9 +311,12 @@ class EnsembleTranslator(TorchSearch):
     def _encoded(
         self, texts: Sequence[tuple[str, str]], languages: Sequence[str], *, first: int
     ) -> list[EncodedText]:
-        """Encode texts for each model: with its vocabulary, and entries of its lexicon."""
+        """Encode texts for each model: with its vocabulary, and entries of its lexicon.
+
+        The models vote on a text of one word, too: each lexicon is that of one of them.
+        """
         every = (member._encoded(texts, languages, first=first) for member in self.members)
-        return [one[0]._replace(members=one) for one in zip(*every, strict=True)]
+        return [one[0]._replace(known=(), members=one) for one in zip(*every, strict=True)]
 
     def read_with_entries(
         self, text: str, to: str = "", language: str = ""

@@ -282,6 +282,8 @@ class Lexicon:
             if dotted and dotted[0].candidates:
                 return FoundForm(start, end + 1, dotted[0].candidates, True, dotted[0].rarity), used
             same = entries.get(form.lower(), ())
+            # a user's entry comes before another case of the file
+            same = [each for each in same if each.rarity == ALWAYS] or same
             # a form with another case is another word: a common "la" is no rare "La"
             exact = [each for each in same if each.form == form]
             exact = exact or [each for each in same if each.rarity == ALWAYS or not is_name]
@@ -323,14 +325,21 @@ class Lexicon:
     def translations(self, text: str, direction: str) -> tuple[str, ...]:
         """Return the candidates of a text that is one word, those of one word first.
 
-        Without a sentence around it, a dictionary knows a word better than weights do. A capital
-        may be that of a sentence. Names, which have an entry without candidates, and acronyms
-        have none.
+        A full stop or a colon may follow, but no full stop of an abbreviation. Without a sentence
+        around it, a dictionary knows a word better than weights do. A capital may be that of a
+        sentence. Names, which have an entry without candidates, and acronyms have none.
         """
         word = text.strip()
+        word = word[:-1] if word.endswith((".", ":")) else word
         if not WORD.fullmatch(word):
             return ()
-        same = self.entries(direction, word.lower()).get(word.lower(), ())
+        entries = self.entries(direction, word.lower())
+        if text.strip().lower() != word.lower() and text.strip().lower() in entries:
+            return ()
+        same = entries.get(word.lower(), ())
+        own = [each for each in same if each.rarity == ALWAYS]
+        if own:
+            return tuple(one for each in own for one in each.candidates)
         exact = [each for each in same if each.form == word]
         most = max((each.rarity for each in exact if not each.candidates), default=ALWAYS)
         is_name = ALWAYS < most < COMMON or (len(word) > 1 and word.isupper())

@@ -419,6 +419,7 @@ def test_numbers_of_any_length_are_compared() -> None:
         ('He said "I have 3" and left.', []),
         ('The 10" and the 12" model', ['10"', '12"']),
         ('10"', ['10"']),
+        ('a 3/4" and a 1 1/2" screw', ['3/4"', '1 1/2"']),
         ('10"a', []),
     ],
 )

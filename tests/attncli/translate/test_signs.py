@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from attncli.faithful._kinds import CURRENCIES
-from attncli.faithful.numbers import in_style
+from attncli.faithful.numbers import in_style, with_hours
 from attncli.faithful.protect import SOFT, is_sign
 from attncli.faithful.result import TranslatedLine
 from attncli.translate.engine import TranslateOptions
@@ -138,3 +138,28 @@ def test_every_month_with_a_day_is_that_month(to: str, form: str) -> None:
     for (month, day), one in zip(rows, translated(lines, "en", to), strict=True):
         assert MONTHS[to][month].lower() in one.text.lower(), one.text
         assert re.search(rf"(?<!\d){day}(?!\d)", one.text), one.text
+
+
+@pytest.mark.parametrize("to", ["de", "fr", "es"])
+@pytest.mark.parametrize("zone", ["GMT", "EST", "UTC"])
+@pytest.mark.parametrize("time", ["5pm", "5 PM", "17:00"])
+def test_a_time_zone_behind_any_time_stands(to: str, zone: str, time: str) -> None:
+    [one] = translated([f"The call starts at {time} {zone}."], "en", to)
+    assert zone in one.text and re.search("17|5", one.text), one.text
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "shown"),
+    [
+        ("um 2:30 p.m..", "de", "um 14:30."),
+        ("um 12 a.m. ab", "de", "um 0:00 ab"),
+        ("um 5 am Bahnhof", "de", "um 5 am Bahnhof"),
+        ("at 15 a.m.", "en", "at 15:00."),
+        ("at 0 a.m.", "en", "at 0:00."),
+        ("at 12 a.m.", "en", "at 12 a.m."),
+        ("at 2:30 p.m.", "en", "at 2:30 p.m."),
+        ("2:30 p.m.", "xx", "2:30 p.m."),
+    ],
+)
+def test_times_of_an_output_are_those_of_its_language(text: str, language: str, shown: str) -> None:
+    assert with_hours(text, language) == shown

@@ -65,3 +65,9 @@ def test_a_heading_is_read_as_a_sentence_has_it(attn: Attn, target: str) -> None
     headings = ["Opening Hours", "Terms of Use", "Save and Close", "Add New Rule", "New York Times"]
     small = ["Opening hours", "Terms of use", "Save and close", "Add new rule", "New York Times"]
     assert outputs(attn, "en", target, headings) == outputs(attn, "en", target, small)
+
+
+def test_models_together_vote_on_a_word_alone(attn: Attn) -> None:
+    texts = ["The dog sleeps.", "Cancel", "A cat."]
+    found = outputs(attn, "en", "de", texts, "-m", "everyday", "-m", "everyday")
+    assert len(found) == 3 and all(found)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from models.core.errors import DamagedError
-from models.text.lexicon import MARKS, Lexicon, LexiconEntry, is_one_of, pack
+from models.text.lexicon import ALWAYS, MARKS, Lexicon, LexiconEntry, is_one_of, pack
 
 Row = tuple[str, LexiconEntry]
 LETTERS = "abcdefghiäöüß"
@@ -311,6 +311,10 @@ def test_sentence_case_changes_nothing_but_first_letters() -> None:
         ("Move", ("bewegen",)),  # more often a word than a name
         ("cancel it", ()),
         ("cancel!", ()),
+        ("Cancel.", ("abbrechen", "nicht mehr wollen")),
+        ("Cancel:", ("abbrechen", "nicht mehr wollen")),
+        ("Dec.", ()),  # an abbreviation
+        ("Dec", ("Dezember",)),
         ("unknown", ()),
         ("", ()),
     ],
@@ -322,6 +326,7 @@ def test_a_text_of_one_word_has_the_translations_of_its_forms(
         *(row("cancel", "nicht mehr wollen", "abbrechen", rarity=10), row("Thanks", "danke")),
         *(row("thanks", "Danke"), row("Smith", rarity=6), row("smith", "Schmied", rarity=6)),
         *(row("Rose", rarity=3), row("rose", "stieg", rarity=10)),
+        *(row("Dec", "Dezember"), row("Dec.", "Dezember")),
         *(row("Move", rarity=9), row("move", "bewegen", rarity=12)),
     ]
     assert Lexicon(pack(rows, 5)).translations(text, "de-en") == candidates
@@ -343,3 +348,11 @@ def test_an_output_is_a_candidate_in_any_inflection_and_nothing_else(
     text: str, is_one: bool
 ) -> None:
     assert is_one_of(text, ("abbrechen", "nicht mehr wollen")) == is_one
+
+
+def test_a_users_entry_comes_before_another_case_of_the_file() -> None:
+    packed = pack([row("Widget", "Ding"), row("widget", "Dingsda")], 5)
+    lexicon = Lexicon(packed).with_entries([row("widget", "Steuerelement", rarity=ALWAYS)])
+    for text in ("widget", "Widget", "the Widget is here"):
+        assert "Steuerelement" in lexicon.read(text, "de-en")
+    assert lexicon.translations("Widget", "de-en") == ("Steuerelement",)
