@@ -129,7 +129,7 @@ class Lexicon:
             self._added.setdefault((direction, first), []).append(entry)
         self._block = lru_cache(CACHED)(self._read_block)
         self._entries = lru_cache(1 << 15)(self._find)
-        self.word = lru_cache(1 << 15)(self._word)
+        self.word = lru_cache(1 << 13)(self._word)
 
     def _read_index(self) -> None:
         """Read where each block begins, and its first direction and form."""
