@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 PATIENCE = 2.0
 MIN_BATCH_SENTENCES = 8  # sentences that are not divided among threads
 # Tokens x beam of a call for each thread. One call for a line of 25 kB took up to 4 s, in which no
-# other request was answered; 384 takes 1.03 of the time of 1024 for a file of 2,000 lines on an idle
-# processor, 1.17 on a busy one; 3072 takes 0.97 and 60 MB more.
+# other request was answered. For a file of 2,000 lines, 384 takes 1.03 of the time of 1024 on an
+# idle processor, 1.17 on a busy one; 3072 takes 0.97 and 60 MB more.
 MAX_WORK = 1024
 MAX_SCORED_TOKENS = 1024  # tokens of a batch that only scores
 MAX_POSITIONS = 8192  # of the table of positions, in tokens
