@@ -112,8 +112,8 @@ def hours_on_24(hours: str) -> str:
     first, last = re.split(r"\s?[-–]\s?", hours)
     end = on_24_hours(last)
     if not HALF_DAYS.search(first):
-        is_before = int(re.split("[:.]", first)[0]) % 12 <= int(end.partition(":")[0]) % 12
-        is_morning = (int(end.partition(":")[0]) < 12) == is_before
+        begins, ends = (int(re.split("[:.]", time)[0]) for time in (first, end))
+        is_morning = (ends < 12) == (begins % 12 <= ends % 12)
         first += "am" if is_morning else "pm"
     return f"{on_24_hours(first)}–{end}"
 

@@ -27,6 +27,7 @@ from attncli.faithful.divide import (
     segments,
     too_long,
 )
+from attncli.faithful.numbers import HOUR
 from attncli.faithful.pieces import TaggedLine
 from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_amounts
 from attncli.faithful.result import Line, TranslatedLine
@@ -64,7 +65,7 @@ ITEM = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}\.\s+(?=[^\W\d_])")  # of a numbere
 ELLIPSIS = re.compile(r"(\S+(?:\s+\S+){0,3}?)(\s?(?:…|\.{3}))")  # at the end of an entry
 DOTS = re.compile(r"(?<!\.)\.{3}(?!\.)|…")
 HALF_DAY = re.compile(  # 7 PM, 7:15pm
-    r"(?<![\w.,:–-])(\d{1,2}(?:[:.]\d\d)?)(?:\s?([AP])M|([ap])m)\b(?!\s?[-–]\s?\d)\.?"
+    rf"(?<![\w.,:–-])({HOUR})(?:\s?([AP])M|([ap])m)\b(?!\s?[-–]\s?\d)\.?"
 )
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 AMOUNTS = frozenset(("digits", "signs"))  # faults that numbers and signs as parts avoid

@@ -38,6 +38,7 @@ AMOUNTS = re.compile(  # what a model may lose: times, numbers with their signs,
 DOLLAR = re.compile(r"(?<![\w$])\$[1-9](?![\d.,]*\d|\w)")
 # of a placeholder that is numbered or named
 INDEX = re.compile(r"%L?\d+(?:\$|$)|[{(:@\#$_\[]\w|\w%$")
+NUMBERS = frozenset(("number", "quantity", "inches", "hours", "sign"))  # kinds with separators
 QUOTES = ('\\"', "\\'", '"', "'")  # a part keeps those that touch it
 SIGNS = frozenset("=^#@&~<>≤≥≈≠°²³¹™®©+−×÷±")  # signs that belong to the word they touch
 # Signs that models are known to read, because they have another place or word in each language.
@@ -116,9 +117,7 @@ def protect(
 def _is_number(raw: str, kind: str, language: str) -> bool:
     """Return True for a part that is a number; with spaces, elsewhere it may be a code."""
     is_french = language == "fr" and raw.count(" ") == 1
-    return kind in ("number", "quantity", "inches", "hours", "sign") or (
-        kind == "spaced number" and is_french
-    )
+    return kind in NUMBERS or (kind == "spaced number" and is_french)
 
 
 def restore(text: str, parts: Sequence[Part], *, source: bool = False) -> str:

@@ -278,10 +278,12 @@ class TextTranslator(TrainedModel):
         language: of the text; without it, that of `for_direction`, or the one that the lexicon
         recognises.
         """
-        if self.lexicon is None or (self.glossary and self.glossary.targets(text)):
+        if self.lexicon is None:
             return text
         direction = self._direction(text, language or self.source_language, self.to)
-        return self.lexicon.in_sentence_case(text, direction)
+        found = self.lexicon.in_sentence_case(text, direction)
+        has_terms = found != text and self.glossary and self.glossary.targets(text)
+        return text if has_terms else found
 
     def _ids(self, text: str, to: str) -> list[int]:
         """Return the ids of a text: language token, token of the form of address, text, END."""
@@ -435,8 +437,8 @@ class TextTranslator(TrainedModel):
                     "split it into sentences",
                 )
             known = self.lexicon.translations(text, direction) if self.lexicon else ()
-            own = EncodedText(text, targets[to], ids, text, language, entries, known)
-            sources.append(own._replace(direction=direction))
+            given = text, targets[to], ids, text, language, entries, known
+            sources.append(EncodedText(*given, direction=direction))
         return sources
 
     def _steered(
@@ -584,18 +586,17 @@ class TextTranslator(TrainedModel):
 
         What steers an output, a term of a glossary and samples come before the lexicon.
         """
-        is_free = not source.is_steered and config.method != "sample"
-        is_free = is_free and not (self.glossary and self.glossary.targets(source.text))
         # an explanation of several words is no translation of a label
-        has_word = bool(source.known) and " " not in source.known[0]
-        if not has_word or not is_free or is_one_of(found[0].text, source.known):
+        if not source.known or " " in source.known[0] or is_one_of(found[0].text, source.known):
             return found
-        word = source.known[0]
+        has_terms = self.glossary and self.glossary.targets(source.text)
+        if source.is_steered or config.method == "sample" or has_terms:
+            return found
+        word, read = source.known[0], source.read.strip()
         # a German capital is that of a noun, another one may be that of a sentence
-        if source.read.strip()[0].isupper() and not source.direction.startswith("de"):
+        if read[0].isupper() and not source.direction.startswith("de"):
             word = word[0].upper() + word[1:]
-        end = source.read.strip()[-1]
-        word += end if end in ".:" else ""
+        word += read[-1] if read[-1] in ".:" else ""
         first = self._hypothesis(self._scored(source, word, config))
         return (first, *(one for one in found if one.text != first.text))[: len(found)]
 
@@ -612,7 +613,7 @@ class TextTranslator(TrainedModel):
         if found and source.step:
             first = source.step.confidence
             found = of_both(first, found, self.calibration) if first else None
-        elif found and is_one_of(best.text, source.known):
+        elif found and source.known and is_one_of(best.text, source.known):
             # the score of a word alone tells little: of 869 that it named, 493 were right
             value = max(found.value, self.calibration.threshold)
             found = found._replace(value=value, is_doubtful=False)
