@@ -30,7 +30,7 @@ from attncli.data import grammar, scenes
 from models.engines.captioner import Captioner
 from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import Translator
-from models.search.prefix import Look, Steering
+from models.search.steering import Look, Steering
 from models.storage.installed import chosen_model
 
 SEED = 71

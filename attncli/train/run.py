@@ -28,8 +28,8 @@ from models.core.use_config import AlignConfig, SearchConfig
 from models.networks.bundle import Bundle, build, read_aligner, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import pretrained_encoder
+from models.storage.archive import read_lexicon_bytes
 from models.storage.digests import read_part
-from models.storage.lexicon import read_lexicon_bytes
 from models.storage.presets import PRESETS
 from models.storage.settings import REPLAY, read_settings
 

@@ -21,7 +21,7 @@ from attncli.transcribe.drawing import MAX_DRAWN_SEGMENTS, WRITERS, sound_maps, 
 from attncli.transcribe.formats import TIMED, TranscribedFile, record, rendered
 from models import load
 from models.core.errors import InputError, ModelError
-from models.search.prefix import Look, Steering
+from models.search.steering import Look, Steering
 from models.speech.recordings import Channel, Recording, header, read_sound
 from models.speech.transcripts import NamedRecording, SpeechModel
 

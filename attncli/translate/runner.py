@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from attncli.task.panels import AlignedPair
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
-    from models.search.alternatives import Alternative
+    from models.search.steering import Alternative
 
 RecogniseLines = Callable[[Sequence[Line]], list[str]]  # the language of each line of a chunk
 
