@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from attncli.catalogue._runs import is_run, summary
 from attncli.train.configuration import run_config
-from attncli.training.toml import to_toml
+from attncli.training.config import to_toml
 from models.core import registry
 from models.core.attention_config import all_parts, part_fields
 from models.core.config import ModelConfig

@@ -26,8 +26,8 @@ from attncli.terminal.messages import counted, rounded_time
 from attncli.train import options
 from attncli.train.command_line import settings
 from attncli.train.display import Display, memory_advice, stoppable
+from attncli.train.events import read_log
 from attncli.train.folder import RunFolder
-from attncli.train.log import read_log
 from attncli.training.config import RunConfig
 from attncli.training.sources import (
     Comparison,

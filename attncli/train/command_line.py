@@ -14,9 +14,9 @@ from attncli.training.config import (
     DataConfig,
     RunConfig,
     absolute_path,
+    read_toml,
 )
 from attncli.training.sources import find_training_source, named_kind
-from attncli.training.toml import read_toml
 from attncli.translate.corpora import CorpusConfig, languages_of
 from models.core.annexes import need_part
 from models.core.config import ImageModelConfig

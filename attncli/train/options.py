@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.options.help_page import HelpPage
+from attncli.options.fields import HelpPage
 from attncli.options.settings import Options, given_values
 from attncli.options.shared import Device, Threads
 from attncli.translate.corpora import CorpusConfig

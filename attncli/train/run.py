@@ -14,13 +14,12 @@ from attncli.train._fitting import SHORT
 from attncli.train._precision import DTYPES
 from attncli.train._state import State, restore
 from attncli.train._vectors import load_vectors
-from attncli.train.events import Started
+from attncli.train.events import Log, LoggedRun, Started, open_listeners
 from attncli.train.folder import RunFolder
-from attncli.train.log import Log, LoggedRun, open_listeners
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, DevSet
+from attncli.training.joints import start_of
 from attncli.training.sources import TrainingSource, source_of_run, training_source
-from attncli.training.start import start_of
 from attncli.version import __version__
 from models.core.errors import ConfigurationError, InputError
 from models.core.settings import from_dict, to_dict

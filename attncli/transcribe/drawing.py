@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from attncli.render.alignment import shade
-from attncli.render.alignment_writers import MARKS, coloured
+from attncli.render.alignment import MARKS, coloured
 from attncli.render.image_maps import archive
 from attncli.render.page import data_url, escaped
+from attncli.task.panels import shade
 from attncli.terminal.messages import Screen, fitted, padded, without_controls
 
 if TYPE_CHECKING:

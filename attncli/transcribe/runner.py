@@ -13,7 +13,7 @@ from attncli.data.streams import open_output
 from attncli.faithful.look import look_of, milliseconds_of
 from attncli.options import loading
 from attncli.options.line_streams import PictureFiles
-from attncli.render.image_attention import writer_of
+from attncli.render.image_maps import writer_of
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, counted, current_screen
 from attncli.transcribe._options import TranscribeOptions

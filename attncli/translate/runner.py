@@ -21,8 +21,7 @@ from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.faithful.steer import alternatives, steered
 from attncli.options import loading
 from attncli.options.loading import model_names
-from attncli.render.alignment import inputs_of, linked, page, record_of
-from attncli.render.alignment_writers import heat_maps
+from attncli.render.alignment import heat_maps, inputs_of, linked, page, record_of
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
 from attncli.task.runner import JsonObject
 from attncli.terminal.messages import counted, current_screen, one_cell

@@ -12,8 +12,7 @@ from attncli.train.command_line import settings
 from attncli.train.events import Ended, Evaluated, Started, Stepped
 from attncli.train.job import dry_run
 from attncli.train.saving import read_evaluations
-from attncli.training.config import RunConfig
-from attncli.training.toml import to_toml
+from attncli.training.config import RunConfig, to_toml
 from tests.attncli.training.kinds import KINDS
 from tests.attncli.training.small import load, run
 
