@@ -11,7 +11,7 @@ from attncli.caption.runner import RAISED, CaptionedImage, figures
 from attncli.data.named_files import SUFFIXES
 from attncli.data.streams import open_output
 from attncli.options.line_streams import NAME, PictureFiles
-from attncli.task.equal_outputs import EqualOutputs
+from attncli.task.runner import EqualOutputs
 from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.files import write_bytes, write_text

@@ -15,7 +15,7 @@ from pathlib import Path
 from attncli.data.streams import Write, open_output
 from attncli.faithful.checks import LOOP, NAMES
 from attncli.faithful.result import TranslatedLine
-from attncli.task.equal_outputs import EqualOutputs
+from attncli.task.runner import EqualOutputs
 from attncli.terminal.messages import counted, one_cell
 from models.core.errors import ConfigurationError
 from models.search.repeats import repetition
