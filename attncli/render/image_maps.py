@@ -44,6 +44,15 @@ MAP_SIDE = 96  # pixels of the longer side of a map; the browser enlarges it
 SHADES = " ░▒▓█"
 WIDEST, NARROWEST, COLUMN_GAP = 32, 12, 2  # columns of a panel, and between panels
 RESET = "\x1b[0m"
+HEAD = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Captions</title>
+<style>{STYLE}</style>
+<main>
+"""
+FOOT = "</main>\n</html>\n"
 
 
 class AttentionMaps(NamedTuple):
@@ -243,17 +252,6 @@ def _scale(figure: Figure, note: str) -> None:
     figure.legend(
         patches, labels, loc="outside lower center", ncols=len(SHARES), title=note, frameon=False
     )
-
-
-HEAD = f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Captions</title>
-<style>{STYLE}</style>
-<main>
-"""
-FOOT = "</main>\n</html>\n"
 
 
 def html_page(attention: AttentionMaps) -> bytes:

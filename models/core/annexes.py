@@ -93,15 +93,13 @@ ANNEXES: dict[str, AnnexRow] = {
         }
     },
 }
+# in listings, names of annexes behind another; those of the same row follow, all others are last
+BEHIND = {"listen-attend-spell": "captioner-transformer", "audio": "image", "whisper": "vit-gpt2"}
 
 
 def entries(table: str) -> dict[str, str]:
     """Return what the annexes add to a table: places by name."""
     return {name: place for row in ANNEXES.values() for name, place in row.get(table, {}).items()}
-
-
-# in listings, names of annexes behind another; those of the same row follow, all others are last
-BEHIND = {"listen-attend-spell": "captioner-transformer", "audio": "image", "whisper": "vit-gpt2"}
 
 
 def with_entries(table: str, places: dict[str, str]) -> dict[str, str]:
