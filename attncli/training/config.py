@@ -279,6 +279,11 @@ class TrainConfig:
     )
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
 
+    # settings that some kinds of input do not have; `settings` of a TrainingSource names its own
+    OF_SOME: ClassVar[tuple[str, ...]] = (
+        *("subword_sampling", "r_drop", "encoder_from", "noun_swap", "self_critical_lr"),
+    )
+
 
 @dataclass(frozen=True)
 class RunConfig:
