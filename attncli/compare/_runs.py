@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from attncli.compare._scores import RunScores, from_record
-from attncli.compare._variants import Variant
+from attncli.compare._variants import Variant, comparison_of
 from attncli.data.corpus import MIN_DEV_SOURCES, fingerprint
 from attncli.scoring.score import MetricScore
 from attncli.train.estimate import Estimate, RunTime
@@ -42,7 +42,7 @@ from attncli.train.progress import can_continue, finished_run, read_counters, re
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev import DevSet, evaluate
 from attncli.training.interfaces import Progress
-from attncli.training.sources import TestFiles, comparison_of, source_of_run
+from attncli.training.sources import source_of_run
 from models.core.errors import ModelError, naming
 from models.core.files import locked, write_errors, write_text
 from models.core.settings import parse_json
@@ -354,3 +354,16 @@ def scores(
     found = evaluate(bundle, texts, train, lambda share: progress("evaluating", share, 1))
     values = {name: getattr(found, field) for field, name in metrics.items()}
     return found.loss, tuple(MetricScore(name, value) for name, value in values.items())
+
+
+class TestFiles(NamedTuple):
+    """Files to measure the models of a comparison on."""
+
+    test: Sequence[Path] = ()
+    gold: Path | None = None  # links of the test set, or of the dev set if there is none
+    gold_index: Literal["0", "1"] | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        """Return the files."""
+        return [*self.test, *filter(None, [self.gold])]

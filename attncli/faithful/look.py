@@ -9,12 +9,10 @@ WORDS are words of the output; without them, all that are behind the prefix.
 
 from __future__ import annotations
 
-import math
 import re
 from typing import NamedTuple
 
 from models.core.errors import InputError
-from models.core.types import Span
 
 WORDS = re.compile(r"(\d{1,6})(?:(-)(\d{1,6})?)?")
 SIDE = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)\s*(%?)\s*")
@@ -66,12 +64,3 @@ def box_of(where: str, size: tuple[int, int]) -> tuple[float, float, float, floa
     ]
     left, top, right, bottom = shares
     return left, top, right, bottom
-
-
-def milliseconds_of(where: str) -> Span:
-    """Return the stretch of a recording that 1.2-2.5 means; raise InputError for another text."""
-    found = SECONDS.fullmatch(where)
-    start, end = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
-    if start >= end:
-        raise InputError(f"a look at {where!r}", "seconds of the recording, such as 1.2-2.5")
-    return math.floor(1000 * start), math.ceil(1000 * end)

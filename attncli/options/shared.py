@@ -70,9 +70,6 @@ From = Annotated[
     ),
 ]
 
-PairFiles = Annotated[
-    list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
-]
 Beam = Annotated[
     int | None, typer.Option("--beam", "-b", help="Beam size: hypotheses kept at each step.")
 ]

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from attncli.data import corpus
 from attncli.task.table import TRAINING
@@ -49,19 +49,6 @@ class Comparison(NamedTuple):
     settings: tuple[str, ...] = ()  # of every comparison; -s overrides them
     budget: tuple[str, ...] = ()  # settings for the embedded data; -s overrides them
     without_attention: str = ""  # family of the variant `none`; empty: there is none
-
-
-class TestFiles(NamedTuple):
-    """Files to measure the models of a comparison on."""
-
-    test: Sequence[Path] = ()
-    gold: Path | None = None  # links of the test set, or of the dev set if there is none
-    gold_index: Literal["0", "1"] | None = None
-
-    @property
-    def paths(self) -> list[Path]:
-        """Return the files."""
-        return [*self.test, *filter(None, [self.gold])]
 
 
 class TrainingSource:
@@ -220,14 +207,6 @@ def training_source(family: str) -> type[TrainingSource]:
 def source_of_run(run: RunConfig) -> TrainingSource:
     """Return the training source of a run, with its settings."""
     return training_source(run.model.family)(run)
-
-
-def comparison_of(family: str) -> Comparison:
-    """Return the comparison of a family; raise a ModelError if its models are not compared."""
-    found = training_source(family).comparison
-    if found is None:
-        raise ConfigurationError(f"a comparison of models of family {family}", "another family")
-    return found
 
 
 def named_kind(names: Iterable[str]) -> str:

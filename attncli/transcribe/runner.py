@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from attncli.data.named_files import RECORDINGS, NamedFile
 from attncli.data.streams import open_output
-from attncli.faithful.look import look_of, milliseconds_of
+from attncli.faithful.look import SECONDS, look_of
 from attncli.options import loading
 from attncli.options.line_streams import PictureFiles
 from attncli.render.image_maps import writer_of
@@ -21,6 +22,7 @@ from attncli.transcribe.drawing import MAX_DRAWN_SEGMENTS, WRITERS, sound_maps, 
 from attncli.transcribe.formats import TIMED, TranscribedFile, record, rendered
 from models import load
 from models.core.errors import InputError, ModelError
+from models.core.types import Span
 from models.search.steering import Look, Steering
 from models.speech.recordings import Channel, Recording, header, read_sound
 from models.speech.transcripts import NamedRecording, SpeechModel
@@ -159,3 +161,12 @@ def _sound(file: TranscribedFile, messages: Messages) -> bytes:
     except ModelError as error:
         messages.warn(str(error))
         return b""
+
+
+def milliseconds_of(where: str) -> Span:
+    """Return the stretch of a recording that 1.2-2.5 means; raise InputError for another text."""
+    found = SECONDS.fullmatch(where)
+    start, end = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+    if start >= end:
+        raise InputError(f"a look at {where!r}", "seconds of the recording, such as 1.2-2.5")
+    return math.floor(1000 * start), math.ceil(1000 * end)
