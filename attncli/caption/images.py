@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.named_files import STDIN, NamedFile
-from attncli.faithful.look import box_of, look_of
+from attncli.faithful.look import look_of
 from models.core.errors import InputError, ModelError
 from models.core.limits import IMAGE_PIXELS
 from models.search.steering import PLAIN, Look, Steering
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 THREADS = 2  # images that are decoded at a time
 BATCHES = 2  # batches that are decoded or wait for the captioner
+SIDE = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)\s*(%?)\s*")
 
 
 class OpenedImage(NamedTuple):
@@ -135,3 +137,21 @@ class PixelBudget:
             with self._changed:
                 self._taken -= pixels
                 self._changed.notify_all()
+
+
+def box_of(where: str, size: tuple[int, int]) -> tuple[float, float, float, float]:
+    """Return left, top, right and bottom of a frame in shares of an image of a size in pixels.
+
+    Raises InputError for another text.
+    """
+    sides = [SIDE.fullmatch(side) for side in where.split(",")]
+    if len(sides) != 4 or not all(sides):
+        raise InputError(
+            f"a look at {where!r}",
+            "left, top, right and bottom in pixels or per cent, such as 50%,0,100%,100%",
+        )
+    shares = [
+        float(side[1]) / (100 if side[2] else size[at % 2]) for at, side in enumerate(sides) if side
+    ]
+    left, top, right, bottom = shares
+    return left, top, right, bottom

@@ -12,10 +12,10 @@ from attncli.caption.images import ImageOpener, OpenedImage
 from attncli.data.named_files import IMAGES, NamedFile
 from attncli.options import loading
 from attncli.options.settings import Options
-from attncli.options.shared import ImageBatches
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
 from attncli.task.runner import JsonObject, RankedOutputs, ShownResult
 from attncli.terminal.messages import current_screen, one_cell, printable
+from models.core.config import BATCH_IMAGES
 from models.core.errors import InputError, ModelError
 from models.core.settings import option
 from models.storage.installed import chosen_model
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 BELOW = 205  # pixels of what is below an image in a notebook
 RAISED = "(search.max_caption raises the limit)"
 OF_TEXTS = "search.max_ratio search.max_extra search.split_above"
+
+
+@dataclass(frozen=True)
+class ImageBatches:
+    """Computation over batches of images."""
+
+    batch_images: int = option(BATCH_IMAGES, "images of a batch", least=1)
 
 
 @dataclass(frozen=True)

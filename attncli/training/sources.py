@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,8 +20,6 @@ from models.core.registry import source_name
 from models.core.use_config import SavedSearchConfig
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from attncli.data.alignments import Index, PairLinks
     from attncli.training.config import DataConfig
     from attncli.training.dev import Data, DevSet
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
 
 Sizes = tuple[int, int, int]  # examples of train, dev and test
 ON_ALL = "or train on all with -s data.dev_share=0"
-SHARE = 0.999  # of the training pairs that fit the limit before the margin is added
-MARGIN = 1.2  # factor on the lengths observed
 
 
 class Comparison(NamedTuple):
@@ -224,26 +219,3 @@ def named_kind(names: Iterable[str]) -> str:
         if most == len(given):  # the other kinds need not be imported
             break
     return found
-
-
-def fit_limits(
-    search: SavedSearchConfig, sources: np.ndarray, targets: np.ndarray
-) -> SavedSearchConfig:
-    """Return search settings whose limits fit the training pairs: on outputs and on whole texts.
-
-        limit(S) = max_ratio S + max_extra        S source tokens, end mark included
-
-    sources, targets (N,): lengths in tokens. The limits are never below the default ones. Settings
-    that differ from their defaults were set by the user, and are returned unchanged.
-    """
-    import numpy as np
-
-    default = SavedSearchConfig()
-    if search.split_above == default.split_above < float(np.median(sources)):
-        search = replace(search, split_above=int(sources.max()))  # a summariser reads whole texts
-    if (search.max_ratio, search.max_extra) != (default.max_ratio, default.max_extra):
-        return search
-    ratio = float(np.quantile(targets / np.maximum(sources, 1), 0.5)) * MARGIN
-    ratio = max(default.max_ratio, math.ceil(10 * ratio) / 10)
-    excess = float(np.quantile(MARGIN * targets - ratio * sources, SHARE))
-    return replace(search, max_ratio=ratio, max_extra=max(default.max_extra, math.ceil(excess)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from attncli.data.named_files import RECORDINGS, NamedFile
 from attncli.data.streams import open_output
-from attncli.faithful.look import SECONDS, look_of
+from attncli.faithful.look import look_of
 from attncli.options import loading
 from attncli.options.line_streams import PictureFiles
 from attncli.render.image_maps import writer_of
@@ -28,6 +29,7 @@ from models.speech.recordings import Channel, Recording, header, read_sound
 from models.speech.transcripts import NamedRecording, SpeechModel
 
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
+SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)\s*-\s*(\d{1,9}(?:\.\d{0,9})?)\s*")
 
 
 class TranscribeRunner(Runner[NamedFile, TranscribedFile, SpeechModel, TranscribeOptions]):
