@@ -70,8 +70,8 @@ class ImageOpener:
         if file.fault:
             return InputError(file.fault)
         try:
-            if file.image is not None:
-                return self._reduced(file.image)
+            if file.opened is not None:
+                return self._reduced(file.opened)
             with ExitStack() as held:
                 image = open_image(
                     file.content(),

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
-from attncli.interface._results import searching
+from attncli.options.loading import searching
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
 from models.engines.captioner import Captioner as ImageModel
@@ -85,7 +85,7 @@ class Captioner(ImageModel):
             place = getattr(image, "filename", "")
             if not (getattr(image, "tile", None) and place and Path(place).is_file()):
                 image.load()  # two threads read images
-                return NamedFile("", image=image)
+                return NamedFile("", opened=image)
             image = place  # opened but not decoded: read as by its path, which is faster
         if isinstance(image, (str, Path)):
             return NamedFile(str(image), Path(image))
@@ -96,11 +96,11 @@ class Captioner(ImageModel):
         if isinstance(image, Tensor):
             features = (self.encoder.slots, self.encoder.value_size)
             if tuple(image.shape) == features and image.is_floating_point():
-                return NamedFile("", image=image)
+                return NamedFile("", opened=image)
             image = image.detach().float() if image.is_floating_point() else image.detach()
             channels_first = image.dim() == 3 and image.shape[0] == 3 and image.shape[-1] > 4
             image = (image.permute(1, 2, 0) if channels_first else image).cpu().numpy()
-        return NamedFile("", image=_from_array(image))
+        return NamedFile("", opened=_from_array(image))
 
 
 def looks_of(look: GivenFrame | Sequence[GivenFrame]) -> tuple[str, ...]:

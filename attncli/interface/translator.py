@@ -12,7 +12,8 @@ from attncli.align.pairs import Aligner, AlignOptions, AlignRunner
 from attncli.data.corpus import PairLine
 from attncli.data.tables import read_glossary
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.interface._results import as_list, searching
+from attncli.interface._results import as_list
+from attncli.options.loading import searching
 from attncli.task.panels import AlignedPair
 from attncli.translate import engine as engines
 from attncli.translate.engine import LineSettings, TranslateOptions
