@@ -12,6 +12,8 @@ from torch import Tensor
 
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
+from attncli.explain.result import ExplainedLine
+from attncli.explain.runner import ExplainSettings, explain
 from attncli.options.loading import searching
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
@@ -67,10 +69,7 @@ class Captioner(ImageModel):
         of `attn caption --look`, or several of these.
         """
         model = searching(self, search)
-        is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
-        is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
-        is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
-        files = [self._named(image) for image in ([images] if is_one else images)]
+        files, is_one = self._files(images)
         options = CaptionOptions(prefix=prefix, look=looks_of(look))
         results: list[CaptionedImage] = []
         for some in CaptionRunner(model, options).run([files], weights=attention):
@@ -78,6 +77,24 @@ class Captioner(ImageModel):
                 raise fault
             results += some
         return results[0] if is_one else results
+
+    def explain(
+        self, images: Any, **how: Unpack[ExplainSettings]
+    ) -> ExplainedLine | list[ExplainedLine]:
+        """Explain the words of the caption of an image, or of many, by the cells of the image.
+
+        images: see `caption`. method: of docs/explain.md, or several, or all; the default is
+        attention and erasure. word: number of the only word that is explained, from 1.
+        """
+        files, is_one = self._files(images)
+        return explain(CaptionRunner.of(self, CaptionOptions()), files, alone=is_one, **how)
+
+    def _files(self, images: Any) -> tuple[list[NamedFile], bool]:
+        """Return images as files or in memory, and True for a single one; see `caption`."""
+        is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
+        is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
+        is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
+        return [self._named(image) for image in ([images] if is_one else images)], is_one
 
     def _named(self, image: Any) -> NamedFile:
         """Return an image as a file, or as one in memory; InputError if it is neither."""

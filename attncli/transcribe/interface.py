@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from torch import Tensor
     from typing_extensions import Unpack
 
+    from attncli.explain.result import ExplainedLine
+    from attncli.explain.runner import ExplainSettings
+
     GivenRecording: TypeAlias = str | Path | bytes | BinaryIO | SampleArray | NDArray[Any] | Tensor
 
 GivenSeconds = str | tuple[float, float]  # a stretch of a recording
@@ -106,6 +109,20 @@ class SpeechModel(transcripts.SpeechModel):
                 raise result.fault
             results.append(result)
         return results[0] if is_one else results
+
+    def explain(
+        self, recordings: Any, *, rate: int = 0, **how: Unpack[ExplainSettings]
+    ) -> ExplainedLine | list[ExplainedLine]:
+        """Explain the words of the transcript of a recording, or of many, by stretches of sound.
+
+        recordings, rate: see `transcribe`. method: of docs/explain.md, or several, or all; the
+        default is attention and erasure. word: number of the only word that is explained, from 1.
+        """
+        from attncli.explain.runner import explain  # imports torch
+
+        files, is_one = files_of(recordings, rate)
+        runner = TranscribeRunner.of(self, TranscribeOptions())
+        return explain(runner, files, alone=is_one, **how)
 
 
 def options_of(look: GivenSeconds | Sequence[GivenSeconds], **texts: Any) -> TranscribeOptions:

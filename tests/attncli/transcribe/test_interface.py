@@ -1,4 +1,4 @@
-"""`attncli.load(model of speech).transcribe` gives the transcripts of the command; mistakes."""
+"""A model of speech in Python gives the transcripts and explanations of the commands; mistakes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import soundfile
 import torch
 
 import attncli
+from models.explain import METHODS
 from models.speech.recordings import SampleArray
 from tests.attncli.command_line import Attn
 
@@ -135,6 +136,51 @@ def test_mistakes_are_one_line(model: Any, names: list[Path], tmp_path: Path) ->
         "a look of type int": lambda: model.transcribe(path, look=3),
         "settings of type dict": lambda: model.transcribe(path, search={}),
         "a stream without attention": lambda: model.transcribe(stream).picture,
+    }
+    for message, call in calls.items():
+        with pytest.raises(attncli.ModelError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_explanation_has_the_numbers_of_the_command_alone_and_in_a_list(
+    method: str, model: Any, speech_model: Path, names: list[Path], attn: Attn
+) -> None:
+    words = ("explain", "-m", speech_model, *names, "--method", method, "--format", "jsonl")
+    try:
+        found = model.explain(names, method=method)
+    except attncli.ModelError as error:
+        assert f"attn: {error}\n" in attn(*words, status=1).err and method in str(error)
+        return
+    expected = [json.loads(row) for row in attn(*words).out.splitlines()]
+    samples, rate = soundfile.read(names[0], dtype="float32")
+    alone = [model.explain(name, method=method) for name in names]
+    for some in (found, alone):
+        assert [json.loads(json.dumps(one.by.record(one))) for one in some] == expected
+    for given in (names[0].read_bytes(), io.BytesIO(names[0].read_bytes()), str(names[0])):
+        assert (
+            model.explain(given, method=method)
+            .relevances[method]
+            .equal(found[0].relevances[method])
+        )
+    array = model.explain(samples, rate=rate, method=method)
+    assert array.relevances[method].equal(found[0].relevances[method])
+    assert array.text == found[0].text and [*array.source] == expected[0]["source"]
+    assert method in array.picture and "<iframe" in array._repr_html_()
+
+
+def test_what_cannot_be_explained_is_one_line(
+    model: Any, names: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: dict[str, Callable[[], Any]] = {
+        "unknown method 'atention'": lambda: model.explain(names[0], method="atention"),
+        "a recording of type NoneType": lambda: model.explain(None),
+        "without its rate": lambda: model.explain(np.ones(9)),
+        "no file none.wav": lambda: model.explain("none.wav"),
+        "word 99 of an output": lambda: model.explain(names[0], word=99),
+        "of several pieces; expected at most": lambda: model.explain(
+            np.sin(np.arange(8000 * 50) / 9), rate=8000
+        ),
     }
     for message, call in calls.items():
         with pytest.raises(attncli.ModelError, match=message):

@@ -232,6 +232,8 @@ def test_a_transcript_is_that_of_its_windows(
     assert door.transcribe(samples).picture == door.transcribe(samples, attention=True).picture
     assert door.transcribe(samples, source="de", to="en").text == german.text
     assert door.languages("de", "en").transcribe(samples).text == german.text
+    with pytest.raises(ModelError, match="the recording for Whisper; expected a model of speech"):
+        door.explain(samples)
 
 
 @pytest.mark.parametrize(
