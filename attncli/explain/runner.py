@@ -35,10 +35,8 @@ from attncli.explain.result import (
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.options import loading
 from attncli.options.settings import Options
-from attncli.render.alignment import entries_of, page
-from attncli.render.alignment_writers import heat_maps
-from attncli.render.image_attention import SIDE, html_page, maps_as_text
-from attncli.render.image_maps import AttentionMaps, fitting
+from attncli.render.alignment import entries_of, heat_maps, page
+from attncli.render.image_maps import SIDE, AttentionMaps, fitting, html_page, maps_as_text
 from attncli.task.panels import AlignedPair
 from attncli.task.runner import AnyRunner, JsonObject, Models, Runner
 from attncli.task.table import find_runner
