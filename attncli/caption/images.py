@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,21 +67,14 @@ class ImageOpener:
 
     def _open(self, file: NamedFile) -> OpenedImage | ModelError:
         """Open an image; return an error instead if it cannot be read."""
-        from models.signals.images import open_image
-
-        if file.fault:
-            return InputError(file.fault)
         try:
-            if file.image is not None:
-                return self._reduced(file.image)
             with ExitStack() as held:
-                image = open_image(
-                    file.content(),
-                    name="standard input" if file.name == STDIN else file.name,
-                    least=self._captioner.config.image.size,
-                    before=lambda pixels: held.enter_context(self._memory.held(pixels)),
+                image = image_of(
+                    file,
+                    self._captioner,
+                    lambda pixels: held.enter_context(self._memory.held(pixels)),
                 )
-                return self._reduced(image, file.content())
+                return self._reduced(image, file.content() if file.opened is None else None)
         except ModelError as error:
             return error
 
@@ -97,6 +90,25 @@ class ImageOpener:
         drawn = in_shape(image, captioner.config.image) if self._attention else None
         steering = steering_of(captioner, content or image.size, *steered)
         return OpenedImage(captioner.reduced(image), drawn, steering)
+
+
+def image_of(
+    file: NamedFile, captioner: Captioner, before: Callable[[int], None] = lambda pixels: None
+) -> ImageInput:
+    """Return the image of a file, or the features that a program gives; raise ModelError if bad.
+
+    before: called with the number of pixels before they are decoded.
+    """
+    from models.signals.images import open_image
+
+    if file.fault:
+        raise InputError(file.fault)
+    if file.opened is not None:
+        given: ImageInput = file.opened
+        return given
+    name, least = file.name, captioner.config.image.size
+    name = "standard input" if name == STDIN else name
+    return open_image(file.content(), name=name, least=least, before=before)
 
 
 def steering_of(

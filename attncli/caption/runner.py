@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from itertools import tee
 from typing import TYPE_CHECKING
 
-from attncli.caption.images import ImageOpener, OpenedImage
+from attncli.caption.images import ImageOpener, OpenedImage, image_of
 from attncli.data.named_files import IMAGES, NamedFile
 from attncli.options import loading
 from attncli.options.settings import Options
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from attncli.render.image_maps import AttentionMaps
     from models.core.types import Hypothesis
-    from models.engines.captioner import Caption, Captioner, ImageAttention
+    from models.engines.captioner import Caption, Captioner, ImageAttention, ImageInput
 
 BELOW = 205  # pixels of what is below an image in a notebook
 RAISED = "(search.max_caption raises the limit)"
@@ -128,6 +128,10 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOpt
                     else self._result(file, image, next(captioned))
                     for file, image in zip(files, images, strict=True)
                 ]
+
+    def opened(self, file: NamedFile) -> ImageInput:
+        """Return an image, or the features that a program gives; raise ModelError if it is bad."""
+        return image_of(file, self.model)
 
     @cached_property
     def _name(self) -> str:
