@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from attncli.compare._scores import RunScores, from_record
-from attncli.compare._variants import Variant, comparison_of
+from attncli.compare._variants import TestFiles, Variant, comparison_of
 from attncli.data.corpus import MIN_DEV_SOURCES, fingerprint
 from attncli.scoring.score import MetricScore
 from attncli.train.estimate import Estimate, RunTime
@@ -354,16 +354,3 @@ def scores(
     found = evaluate(bundle, texts, train, lambda share: progress("evaluating", share, 1))
     values = {name: getattr(found, field) for field, name in metrics.items()}
     return found.loss, tuple(MetricScore(name, value) for name, value in values.items())
-
-
-class TestFiles(NamedTuple):
-    """Files to measure the models of a comparison on."""
-
-    test: Sequence[Path] = ()
-    gold: Path | None = None  # links of the test set, or of the dev set if there is none
-    gold_index: Literal["0", "1"] | None = None
-
-    @property
-    def paths(self) -> list[Path]:
-        """Return the files."""
-        return [*self.test, *filter(None, [self.gold])]

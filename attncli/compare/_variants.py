@@ -14,7 +14,8 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from attncli.train.command_line import absolute
 from attncli.training.config import RunConfig, TrainConfig
@@ -175,3 +176,16 @@ def comparison_of(family: str) -> Comparison:
     if found is None:
         raise ConfigurationError(f"a comparison of models of family {family}", "another family")
     return found
+
+
+class TestFiles(NamedTuple):
+    """Files to measure the models of a comparison on."""
+
+    test: Sequence[Path] = ()
+    gold: Path | None = None  # links of the test set, or of the dev set if there is none
+    gold_index: Literal["0", "1"] | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        """Return the files."""
+        return [*self.test, *filter(None, [self.gold])]

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from attncli.compare._drawing import WRITERS, draw_comparison
-from attncli.compare._runs import TestFiles
 from attncli.compare._scores import RunScores
-from attncli.compare._variants import comparison_of, variants, with_grid
+from attncli.compare._variants import TestFiles, comparison_of, variants, with_grid
 from attncli.data.streams import check_files, write_stdout
 from attncli.options import loading
 from attncli.options.fields import signed
