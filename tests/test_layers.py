@@ -209,7 +209,7 @@ def type_names(tree: ast.Module) -> Iterator[str]:
 
 def test_no_type_name_means_two_things() -> None:
     same = {"Writer", "Variables"}  # one meaning, stated for each kind of result
-    # attncli.interface, and that of speech: those of models
+    # of Python: those of models, called by the runner of the task
     same |= {"Translator", "Captioner", "Classifier", "SpeechModel"}
     files = defaultdict(list)
     for module in FILES:

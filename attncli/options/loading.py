@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os.path import commonprefix
@@ -31,6 +31,7 @@ from models.storage.archive import read_about
 from models.storage.installed import SEED, chosen_model, find_model, public_models
 from models.storage.settings import family_of, read_settings, task_of
 from models.text.languages import parse_direction
+from models.text.normalise import is_unicode
 
 if TYPE_CHECKING:
     from models.engines.translator import EnsembleTranslator, Translator
@@ -265,3 +266,15 @@ def open_device(options: Options) -> str:
     if options.device == "auto":
         return usable_devices()[0]
     return str(usable_device(options.device))
+
+
+def as_list(texts: str | Iterable[str], what: str = "text") -> list[str]:
+    """Return one text (or what a noun names) or many as a list; raise InputError otherwise."""
+    several = isinstance(texts, Iterable) and not isinstance(texts, (str, bytes))
+    found: list[Any] = list(texts) if several else [texts]
+    for text in found:
+        if not isinstance(text, str):
+            raise InputError(f"a {what} of type {type(text).__name__}", "str, or several of them")
+        if not is_unicode(text):
+            raise InputError(f"a {what} with half a character ({text[:20]!a})", "valid Unicode")
+    return found

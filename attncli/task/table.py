@@ -20,7 +20,7 @@ TASKS: dict[str, Task] = {
         },
         training={"text": "attncli.translate.source:TextTraining"},
         runner="attncli.translate.runner:TranslateRunner",
-        loaded="attncli.interface.translator:Translator",
+        loaded="attncli.translate.interface:Translator",
     ),
     "classify": Task(
         {
@@ -29,7 +29,7 @@ TASKS: dict[str, Task] = {
         },
         training={"labelled_text": "attncli.classify.source:LabelTraining"},
         runner="attncli.classify.runner:ClassifyRunner",
-        loaded="attncli.interface.classifier:Classifier",
+        loaded="attncli.classify.interface:Classifier",
     ),
     "caption": Task(
         {
@@ -38,7 +38,7 @@ TASKS: dict[str, Task] = {
         },
         training={"image": "attncli.caption.source:ImageTraining"},
         runner="attncli.caption.runner:CaptionRunner",
-        loaded="attncli.interface.captioner:Captioner",
+        loaded="attncli.caption.interface:Captioner",
     ),
     **{name: resolve_name(place) for name, place in entries("task").items()},
     "align": Task(

@@ -14,8 +14,7 @@ from attncli.data.tables import read_glossary
 from attncli.explain.result import ExplainedLine
 from attncli.explain.runner import ExplainSettings, explain
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.interface._results import as_list
-from attncli.options.loading import searching
+from attncli.options.loading import as_list, searching
 from attncli.task.panels import AlignedPair
 from attncli.translate import engine as engines
 from attncli.translate.engine import LineSettings, TranslateOptions

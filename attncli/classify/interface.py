@@ -9,7 +9,7 @@ from attncli.classify.runner import ClassifiedLine, ClassifyOptions, ClassifyRun
 from attncli.explain.result import ExplainedLine
 from attncli.explain.runner import ExplainSettings, explain
 from attncli.faithful.result import Line
-from attncli.interface._results import as_list
+from attncli.options.loading import as_list
 from models.core.errors import InputError
 from models.engines.classifier import Classifier as LabelModel
 

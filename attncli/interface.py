@@ -1,7 +1,7 @@
 """The models for Python programs and notebooks; `attncli.load` opens one.
 
-What stands here is the public interface: `load`, `Translator`, `Captioner`, `Classifier`
-and their results. docs/python.md lists it. An annex has the class of its task: `SpeechModel`.
+The public interface is `load`, and for each task `Translator`, `Captioner`, `Classifier` or an
+annex's `SpeechModel` in `interface.py` of its folder. docs/python.md lists it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from models.storage.installed import find_model
 from models.storage.settings import family_of, read_settings
 
 if TYPE_CHECKING:
-    from attncli.interface.captioner import Captioner
-    from attncli.interface.classifier import Classifier
-    from attncli.interface.translator import Translator
+    from attncli.caption.interface import Captioner
+    from attncli.classify.interface import Classifier
+    from attncli.translate.interface import Translator
 
 
 def load(model: str | Path, *, device: str = "cpu") -> Translator | Captioner | Classifier | Any:
