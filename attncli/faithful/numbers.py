@@ -26,6 +26,9 @@ HALF = r"(?:\s?[AP]M|[ap]m|\s?[ap]\.m)(?:\.(?=\s*\S))?"
 HOUR = r"\d{1,2}(?:[:.]\d\d)?"
 HOURS = rf"{HOUR}(?:{HALF})?\s?[-–]\s?{HOUR}{HALF}"  # 9am-5:30pm
 TIME = re.compile(rf"(?<![\d.,:]){HOUR}{HALF}")
+HALF_DAY = re.compile(  # 7 PM, 7:15pm
+    rf"(?<![\w.,:–-])({HOUR})(?:\s?([AP])M|([ap])m)\b(?!\s?[-–]\s?\d)\.?"
+)
 ROMAN = r"(?<![\w.-])(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})(?![\w-])"  # numerals from II to XXXIX
 FIGURES = re.compile(rf"\d+(?:{SEPARATORS}\d+)*")
 QUANTITY = re.compile(r"((?:[A-Z]{3}\s?)?.*\d)((?:\s[^\d\s]\S*)?|\")")  # 5 kg, CHF 5, 15.6"
@@ -105,6 +108,13 @@ def with_hours(text: str, language: str) -> str:
         return time[0] if 0 < int(hour) <= 12 else f"{hour}:{minute or '00'}"
 
     return TIME.sub(counted, text) if language in STYLES else text
+
+
+def with_half_days(text: str) -> str:
+    """Return a text with 7 p.m. for 7 PM and 7pm, as most texts of a training have it."""
+    return HALF_DAY.sub(
+        lambda time: f"{time[1].replace('.', ':')} {(time[2] or time[3]).lower()}.m.", text
+    )
 
 
 def hours_on_24(hours: str) -> str:

@@ -23,6 +23,7 @@ from models.text.tokenizer import RESERVED
 FIRST = RESERVED  # the first mark
 # characters of the private area of Unicode's basic plane, each of which is one mark
 MOST = 6400  # marks of a line
+MOST_OWN = 1000  # characters of a line that could be taken for marks
 MOST_DIGITS = 4  # of a number that a model copies by itself
 LATIN = 0x24F  # the last letter of the extended Latin alphabet
 MARK = re.compile("[\ue000-\uf8ff]")
@@ -70,6 +71,22 @@ class Protected(NamedTuple):
 
     text: str
     parts: tuple[Part, ...]
+
+
+def own_parts(line: str) -> tuple[tuple[Part, ...], dict[int, str]]:
+    """Return parts for the characters of a line that could be taken for marks, and their marks.
+
+    The marks are a table for `str.translate`. None if nothing of the line can be protected.
+    """
+    own = dict.fromkeys(MARK.findall(line)) if can_protect(line) else ()
+    return tuple(Part(one, one) for one in own), {
+        ord(one): chr(FIRST + number) for number, one in enumerate(own)
+    }
+
+
+def can_protect(line: str) -> bool:
+    """Return False for a line with so many of these characters that no marks are left."""
+    return line.isascii() or len({*MARK.findall(line)}) <= MOST_OWN
 
 
 def protect(

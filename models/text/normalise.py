@@ -140,14 +140,7 @@ def sentence_case(text: str) -> str:
 
 def prepared(text: str, config: PrepareConfig) -> str:
     """Return a text with the spaces and apostrophes that the model knows."""
-    return with_apostrophes(with_single_spaces(text) if config.spaces else text, config)
-
-
-def prepared_in_place(text: str, config: PrepareConfig) -> str:
-    """Return the text with plain spaces and known apostrophes, all at their positions."""
-    if config.spaces:
-        text = "".join(" " if SPACES.match(sign) else sign for sign in text)
-    return with_apostrophes(text, config)
+    return with_apostrophes(SPACES.sub(" ", text) if config.spaces else text, config)
 
 
 def with_apostrophes(text: str, config: PrepareConfig) -> str:
