@@ -145,15 +145,16 @@ class LinePreparation:
 
     def _protected(self, text: str) -> str:
         """Return a text with a mark for each part that must not change."""
-        text, self.parts = protect(
+        found, self.parts = protect(
             text,
             self.unknown_signs,
             self.languages,
             more=self.parts,
             escaped=self.escaped,
             dollars=self.line.dollars,
+            is_word=lambda name: self.model.has_translation(name, text, self.languages[0]),
         )
-        return text
+        return found
 
     def _pieces(self, tagged: TaggedLine, start: int, end: int) -> Iterator[Span]:
         """Yield the spans of a text that the model reads."""

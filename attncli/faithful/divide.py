@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attncli.faithful.protect import MARK
 from attncli.faithful.spans import has_word, words
 from models.core.limits import SPLIT_MARKS
-from models.text.normalise import STOPS, is_spaced_word
+from models.text.normalise import ABBREVIATION, STOPS, is_spaced_word
 
 if TYPE_CHECKING:
     from attncli.faithful.result import Line
@@ -124,6 +124,7 @@ def around_marks(text: str) -> tuple[list[str], list[str]]:
             continue
         spans = words(piece)
         first, last = spans[0][0], spans[-1][1]
+        last += bool(ABBREVIATION.search(piece[first : last + 1]))  # a.m. has its stop
         last += len(CLOSING.match(piece, last)[0])  # type: ignore[index]
         gaps.append(gap + piece[:first])
         pieces.append(piece[first:last])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from attncli.faithful._fit import Fitting, concatenated, fitted, joined, with_signs
@@ -252,7 +252,8 @@ class Plan:
         Each begins and ends as its source does.
         """
         capitals = self.language not in ("", "de")  # where not every noun has one
-        form = Fitting(self.model.prepare.ends, capitals, self.model.is_small, self.model.to)
+        ends, shown = self.model.prepare.ends, partial(restore, parts=self.parts)
+        form = Fitting(ends, capitals, self.model.is_small, self.model.to, shown)
         for rank in zip(*(one.hypotheses for one in translations), strict=False):
             found = self._plainly(rank)
             if not self.options.verbatim:

@@ -97,21 +97,21 @@ def protect(
     more: Sequence[Part] = (),
     escaped: bool = False,
     dollars: bool = False,
+    is_word: Callable[[str], bool] = lambda name: False,
 ) -> Protected:
     """Take the protected parts out of a text.
 
     unknown: returns the characters of a text for which the model has no token. languages: of the
     source ("" if it is unknown) and of the output. more: parts that have marks in the text.
     escaped: True writes the characters of a part as entities. dollars: True if $2 is a placeholder.
+    is_word: returns True for what looks like a name, such as iPhone, and is translated.
     """
-    has_signs, strange = bool(QUICK.search(text)), set[str]()
-    if has_signs or not text.isascii():  # a model may know letters such as ë and ō, from bytes
-        strange = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
-        strange |= {*filter(is_sign, text)}
+    has_signs = bool(QUICK.search(text))
+    strange = _strange(text, unknown) if has_signs or not text.isascii() else set[str]()
     if not (strange or has_signs):
         return Protected(text, tuple(more))
     parts, marked, at = list(more), "", 0
-    found = _merged(text, _found(text, strange, dollars))
+    found = _merged(text, _found(text, strange, dollars, is_word))
     edges = {start for start, *_ in found} & {end for _, end, _ in found}  # of two parts
     for start, end, kind in found:
         if len(parts) >= MOST:
@@ -129,6 +129,12 @@ def protect(
         marked += chr(FIRST + len(parts))
         parts.append(Part(raw, shown, *touching))
     return Protected(marked + text[at:], tuple(parts))
+
+
+def _strange(text: str, unknown: Callable[[str], str]) -> set[str]:
+    """Return the characters that no model reads; it may know letters such as ë, from bytes."""
+    letters = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
+    return letters | {*filter(is_sign, text)}
 
 
 def _is_number(raw: str, kind: str, language: str) -> bool:
@@ -187,7 +193,9 @@ def has_dollar_names(text: str) -> bool:
     return bool(names) and names == {*range(1, len(names) + 1)}
 
 
-def _found(text: str, strange: set[str], dollars: bool) -> Iterator[FoundPart]:
+def _found(
+    text: str, strange: set[str], dollars: bool, is_word: Callable[[str], bool]
+) -> Iterator[FoundPart]:
     """Yield the protected parts of a text, in any order."""
     if dollars or has_dollar_names(text):
         yield from ((*one.span(), "dollar name") for one in DOLLAR.finditer(text))
@@ -195,6 +203,8 @@ def _found(text: str, strange: set[str], dollars: bool) -> Iterator[FoundPart]:
     inches = 0
     for found in finder().finditer(text):
         kind, raw = KINDS[int(str(found.lastgroup)[1:])].name, found[0]
+        if kind == "name" and is_word(raw):
+            continue
         if kind not in ("word", "digits"):
             covered.update(range(*found.span()))
         if kind == "mark":

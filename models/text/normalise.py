@@ -18,6 +18,7 @@ APOSTROPHE_SIGNS = "\u2019\u02bc\uff07"
 APOSTROPHES = str.maketrans(dict.fromkeys(APOSTROPHE_SIGNS, "'"))
 HALF = re.compile("[\ud800-\udfff]")  # of a character in UTF-16
 STOPS = tuple(".!?…:;。！？")
+ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}$")  # a.m., U.S.A.
 TAIL = re.compile(r"(?<!\W)\W*$")
 ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@(?=[^\s@]+\.[^\s@])[^\s@]+", re.IGNORECASE
@@ -109,6 +110,8 @@ def without_added_stop(text: str, source: str) -> str:
     A model that has learnt sentences ends headings and cells like sentences, too.
     """
     tail = TAIL.search(source)
+    if ABBREVIATION.search(text):
+        return text
     if (tail and any(sign in STOPS for sign in tail[0])) or text[-2:-1] in STOPS:
         return text
     return text[:-1].rstrip() if text[-1:] in STOPS else text
