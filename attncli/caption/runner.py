@@ -8,14 +8,14 @@ from functools import cached_property, partial
 from itertools import tee
 from typing import TYPE_CHECKING
 
-from attncli.caption.images import ImageOpener, OpenedImage
+from attncli.caption.images import ImageOpener, OpenedImage, image_of
 from attncli.data.named_files import IMAGES, NamedFile
 from attncli.options import loading
 from attncli.options.settings import Options
-from attncli.options.shared import ImageBatches
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
 from attncli.task.runner import JsonObject, RankedOutputs, ShownResult
 from attncli.terminal.messages import current_screen, one_cell, printable
+from models.core.config import BATCH_IMAGES
 from models.core.errors import InputError, ModelError
 from models.core.settings import option
 from models.storage.installed import chosen_model
@@ -25,11 +25,18 @@ if TYPE_CHECKING:
 
     from attncli.render.image_maps import AttentionMaps
     from models.core.types import Hypothesis
-    from models.engines.captioner import Caption, Captioner, ImageAttention
+    from models.engines.captioner import Caption, Captioner, ImageAttention, ImageInput
 
 BELOW = 205  # pixels of what is below an image in a notebook
 RAISED = "(search.max_caption raises the limit)"
 OF_TEXTS = "search.max_ratio search.max_extra search.split_above"
+
+
+@dataclass(frozen=True)
+class ImageBatches:
+    """Computation over batches of images."""
+
+    batch_images: int = option(BATCH_IMAGES, "images of a batch", least=1)
 
 
 @dataclass(frozen=True)
@@ -122,6 +129,10 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOpt
                     for file, image in zip(files, images, strict=True)
                 ]
 
+    def opened(self, file: NamedFile) -> ImageInput:
+        """Return an image, or the features that a program gives; raise ModelError if it is bad."""
+        return image_of(file, self.model)
+
     @cached_property
     def _name(self) -> str:
         """The name of the model, for pictures; empty for one in memory."""
@@ -180,14 +191,13 @@ class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOpt
 
     def heat_map(self, result: CaptionedImage) -> str:
         """Return the attention map of each word."""
-        from attncli.render.image_attention import maps_as_text
+        from attncli.render.image_maps import maps_as_text
 
         return maps_as_text(result.attention, current_screen()) if result.attention else ""
 
     def page(self, result: CaptionedImage) -> tuple[bytes, int] | None:
         """Return the image whose caption shows the map of the word pointed at."""
-        from attncli.render.image_attention import SIDE, html_page
-        from attncli.render.image_maps import fitting
+        from attncli.render.image_maps import SIDE, fitting, html_page
 
         maps = result.attention
         return (html_page(maps), fitting(maps.image, SIDE)[1] + BELOW) if maps else None
@@ -215,7 +225,7 @@ def name_of(file: NamedFile) -> str:
 
 def figures(outcomes: Iterable[CaptionedImage]) -> bytes:
     """Return the figures of images in a page, or why there is none."""
-    from attncli.render.image_attention import fault, figure
+    from attncli.render.image_maps import fault, figure
 
     rows = []
     for outcome in outcomes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,19 +11,16 @@ import typer
 from attncli.data.lines import input_chunks
 from attncli.data.named_files import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
-from attncli.explain._options import ExplainedOptions
+from attncli.explain._options import ALL, BRIEF, ExplainedOptions, chosen
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
-from models.core.errors import ModelError, unknown_name
+from models.core.errors import ModelError
 from models.explain import METHODS
 from models.storage.installed import default_model, find_model
 from models.storage.settings import task_of
 
 if TYPE_CHECKING:
-    from attncli.explain.runner import ExplainedLine
-
-BRIEF = ("attention", "erasure")  # methods of the text output, unless others are named
-ALL = "all"
+    from attncli.explain.result import ExplainedLine
 
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option("--format", help="How to write explanations.")
@@ -102,7 +98,7 @@ class ExplainCommand(ExplainedOptions):
         line_streams.check_shown(self.show, self.format)
         # imports torch
         from attncli.explain.runner import ExplainRunner, file_lines
-        from attncli.render.image_attention import WRITERS, writer_of
+        from attncli.render.image_maps import WRITERS, writer_of
 
         if is_image and picture:
             writer_of(picture, WRITERS)
@@ -135,7 +131,7 @@ class ExplainCommand(ExplainedOptions):
 
     def _draw(self, results: list[ExplainedLine]) -> list[str]:
         """Write the maps of an image; there is nothing to remark."""
-        from attncli.render.image_attention import WRITERS, writer_of
+        from attncli.render.image_maps import WRITERS, writer_of
 
         picture = self.picture_file
         for maps in (one.maps for one in results):
@@ -145,11 +141,3 @@ class ExplainCommand(ExplainedOptions):
                 with open_output(picture) as write:
                     write(writer_of(picture, WRITERS)(maps))
         return []
-
-
-def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the methods that are named, each once. Raises ModelError for an unknown one."""
-    for name in names:
-        if name not in (*METHODS, ALL):
-            raise unknown_name("method", name, (*METHODS, ALL))
-    return tuple(METHODS) if ALL in names else tuple(dict.fromkeys(names))

@@ -34,7 +34,7 @@ from models.core.annexes import need_part
 from models.core.limits import LINE_TAGS
 from models.core.types import EMPTY, Hypothesis, Span, Translation
 from models.core.use_config import VERBATIM, PrepareConfig
-from models.search.prefix import Steering
+from models.search.steering import Steering
 from models.text.normalise import is_untranslatable
 
 if TYPE_CHECKING:

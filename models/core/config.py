@@ -34,7 +34,6 @@ from models.core.settings import (
     types_of,
 )
 
-MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
 BATCH_IMAGES = 32  # images computed at a time when a captioner is used
 
@@ -50,6 +49,7 @@ REMOVED = {"encoder_attention": "none", "input_feeding": "true"}  # settings of 
 OF_ANNEXES = ("audio", "inputs", "combination")  # in files of version 2, whatever the family
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/layers.py
+FAMILY = "composition of encoder, attention and decoder"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,9 +119,6 @@ def network_config(name: object) -> type[ImageConfig]:
     """Return the Config class of an image network."""
     known = isinstance(name, str) and is_name("image_encoder", name)
     return (config_of("image_encoder", str(name)) if known else None) or ImageConfig
-
-
-FAMILY = "composition of encoder, attention and decoder"
 
 
 def named(family: str) -> Any:

@@ -12,7 +12,7 @@ from models.core.errors import ModelError
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.engines.trained import TrainedModel
-from models.search.prefix import PLAIN, Steering
+from models.search.steering import PLAIN, Steering
 from models.speech._voice import spoken
 from models.speech.recordings import Floats, Recording, read_blocks, recording_of
 from models.storage.settings import read_settings
@@ -115,9 +115,14 @@ class SpeechModel(TrainedModel):
 
         precision: of Whisper. Raises ModelError if the model reads another kind of input.
         """
+        kind = cls.kind_of(folder)
+        return kind.read(folder, device=device, threads=threads, precision=precision)
+
+    @staticmethod
+    def kind_of(folder: str | Path) -> type[SpeechModel]:
+        """Return the class that reads the model of a bundle folder."""
         is_whisper = read_settings(Path(folder))["model"].get("audio", {}).get("padded")
-        kind = resolve_name(WHISPER if is_whisper else PIECES)
-        found: SpeechModel = kind.read(folder, device=device, threads=threads, precision=precision)
+        found: type[SpeechModel] = resolve_name(WHISPER if is_whisper else PIECES)
         return found
 
     def languages(self, language: str = "", to: str = "") -> Self:

@@ -17,7 +17,7 @@ from PIL import Image
 
 import attncli
 from attncli.bulk.mapper import BatchMapper
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.data.named_files import NamedFile
 from attncli.serve.models import Job, ServedModel
 from attncli.task.table import RUNNERS, find_runner
@@ -224,7 +224,7 @@ def test_python_and_tables_have_the_outputs_of_the_command(case: Case, plain: li
         content = [path.read_bytes() for path in case.items]
         assert [one.text for one in model.caption(content)] == plain
     else:
-        found = [model.transcribe(path).text for path in case.items]
+        found = [one.text for one in model.transcribe(case.items)]
     assert found == plain
 
 
