@@ -125,7 +125,8 @@ class LinePreparation:
     def _without_key(self, tagged: TaggedLine, inner: Span) -> tuple[TaggedLine, Span, str]:
         """Return a line without the sign of the key of a menu entry, and this sign or ""."""
         text = tagged.text[slice(*inner)]
-        keys = [*ACCESS.finditer(text)] if self.form.parts and ("&" in text or "_" in text) else []
+        is_label = self.form.parts and ("&" in text or "_" in text) and not tagged.has_inner
+        keys = [*ACCESS.finditer(text)] if is_label else []
         # several are signs of the text, such as R & D
         if not len(keys) == 1 == text.count(keys[0][0]):
             return tagged, inner, ""

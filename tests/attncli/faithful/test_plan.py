@@ -106,6 +106,15 @@ def test_a_block_ends_a_text_and_a_line_break_does_not() -> None:
     assert pieces(" one <b>two</b> ") == ("one two",)
 
 
+def test_a_label_has_a_key_and_a_text_with_tags_inside_has_none() -> None:
+    def plan(text: str) -> Plan:
+        return Plan.of(Line(1, text), Upper(), USUAL.plan, tags=True)
+
+    found = plan("<b>Save _as</b>")
+    assert (found.key, found.texts) == ("_", ["Save as"])
+    assert not plan("See <b>&help</b> now").key
+
+
 def test_text_between_tags_is_composed_and_tags_stay_as_they_are() -> None:
     tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
     plan = Plan.of(Line(1, tagged), Upper(), USUAL.plan, tags=True)
