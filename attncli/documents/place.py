@@ -71,9 +71,12 @@ class _Placing:
         last = max(first, bisect_left(self.words, end, key=lambda word: word[0]))
         own = self.own[number] = (first, last)
         within = self.covered[item.parent]
-        covered = self.covered[number] = self.seen.span(own, len(self.words), within, taken)
-        found = self._characters(covered, item, self.source[start:end])
-        self.spans[number] = self._apart(number, *found)
+        if self.source[:start].strip() or self.source[end:].strip():
+            covered = self.seen.span(own, len(self.words), within, taken)
+            found = self._characters(covered, item, self.source[start:end])
+        else:  # around the whole text
+            covered, found = within, self._around(self.target)
+        self.covered[number], self.spans[number] = covered, self._apart(number, *found)
         insort(self.elements.setdefault(item.parent, []), (*self.spans[number], number))
         if covered[0] < covered[1]:
             insort(taken, covered)
@@ -93,6 +96,11 @@ class _Placing:
         if item.opening.block or text[inner[-1][1] :].strip():
             end = self._end(last - 1)
         return start, end
+
+    @staticmethod
+    def _around(text: str) -> Span:
+        """Return the span of a text without the spaces at its ends."""
+        return len(text) - len(text.lstrip()), len(text.rstrip())
 
     def _apart(self, number: int, start: int, end: int) -> Span:
         """Return the part of a span that is inside its parent and outside the parent's elements."""

@@ -15,7 +15,7 @@ from html.entities import html5
 from itertools import accumulate, groupby
 
 from attncli.faithful.pieces import Kind, Segment, TaggedLine, tag_counts
-from attncli.faithful.protect import FIRST, MARK, Part, protect
+from attncli.faithful.protect import FIRST, Part, can_protect, own_parts, protect
 from attncli.faithful.spans import has_word
 from models.core.limits import LINE_TAGS
 
@@ -27,7 +27,6 @@ TAG = re.compile(
     r"|(?P<entity>&(?:[A-Za-z][A-Za-z0-9]*|\#[0-9]+|\#[xX][0-9A-Fa-f]+);)",
     re.DOTALL,
 )
-MOST_OWN = 1000  # characters of the private area in a line; the marks of parts take others
 IN_PART = re.compile(r" <[^`<>\n]{1,200}>`|%<PRI[a-zA-Z]\w{1,9}>")  # no tags: reStructuredText, C
 OPAQUE_TAG = re.compile(r"<x\d+/>")  # of a document, for what is not translated
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
@@ -89,23 +88,14 @@ def has_too_many(line: str) -> bool:
     return len(TAG.findall(line)) > LINE_TAGS
 
 
-def parse(
-    line: str,
-    unknown: Callable[[str], str] = lambda text: "",
-    languages: tuple[str, str] = ("", ""),
-    *,
-    dollars: bool = False,
-) -> TaggedLine:
-    """Remove the tags from a line, and put marks in place of its protected parts.
+def parse(line: str, unknown: Callable[[str], str] = lambda text: "") -> TaggedLine:
+    """Remove the tags from a line, and put marks in place of elements without text to translate.
 
-    unknown, dollars: see `attncli.faithful.protect.protect`.
+    unknown: see `attncli.faithful.protect.protect`.
     """
     segments = list(scan(line))
     escaped = any(part.kind == "text" and part.raw != part.text for part in segments)
-    own = MARK.findall(line)  # characters of the line that could be taken for marks
-    has_marks = len(own) > MOST_OWN
-    parts = tuple(Part(one, one) for one in dict.fromkeys(own) if not has_marks)
-    marks = {ord(part.raw): chr(FIRST + number) for number, part in enumerate(parts)}
+    parts, marks = own_parts(line)
     segments = [part._replace(text=part.text.translate(marks)) for part in segments]
     found: list[Segment] = []
     folded = _folded(*_paired(segments), unknown)
@@ -115,15 +105,11 @@ def parse(
             continue
         text = ""
         for part in run:
-            if part.kind == "placeholder" and not has_marks:
+            if part.kind == "placeholder" and can_protect(line):
                 text += chr(FIRST + len(parts))
                 parts += (Part(part.raw, part.raw),)
             else:
                 text += part.text or part.raw
-        if not has_marks:
-            text, parts = protect(
-                text, unknown, languages, more=parts, escaped=escaped, dollars=dollars
-            )
         found.append(Segment("text", text, text))
     text, tags = _taken_out(found)
     return TaggedLine(line, text, tags, escaped, parts)

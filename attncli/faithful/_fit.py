@@ -32,6 +32,7 @@ class Fitting(NamedTuple):
     capitals: bool  # a piece that begins with a capital keeps it
     is_small: Callable[[str], bool]  # returns True for a word that has a small letter in a sentence
     to: str = ""  # language of the outputs, if it is known
+    shown: Callable[[str], str] = str  # returns a text with the parts of its marks
 
 
 def joined(gaps: Sequence[str], texts: Sequence[str]) -> str:
@@ -63,7 +64,7 @@ def fitted(
     found: list[str] = []
     for number, (source, output) in enumerate(zip(sources, outputs, strict=True)):
         before, gap = (sources[number - 1] if number else ""), gaps[number]
-        text = with_hours(with_signs(output, source), form.to)
+        text = with_hours(with_signs(output, source), form.to, source, form.shown)
         if form.ends or number + 1 < len(sources):
             text = without_added_stop(text, source)
         inside = bool(number or gap.strip())

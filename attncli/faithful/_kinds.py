@@ -137,7 +137,8 @@ KINDS = (
     PartKind("hours", "9am-5:30pm", rf"(?<![\w.,:/-]){HOURS}(?!\w)"),
     PartKind("quantity", "2.5 km/h",
          rf"(?<![\w.,:/-])[-−]?(?:{FIGURES}[-–])?{FIGURES}[ \u00a0\u202f](?:{UNITS}|{CURRENCIES})"
-         rf"(?![\w²³]|[/.'’-]\w)|(?<![\w-])(?:{CURRENCIES})[ \u00a0]?{FIGURES}(?![\w-]|[.,]\d)"),
+         rf"(?![\w²³]|[/.'’-]\w)|(?<![\w.,:/-])(?:\d+[ -])?{FIGURES} in\.(?!\s+[^\sa-z])"
+         rf"|(?<![\w-])(?:{CURRENCIES})[ \u00a0]?{FIGURES}(?![\w-]|[.,]\d)"),
     PartKind("number", "1,234.50", rf"(?<![\w.,:/-])(?:{GROUPED})(?!\w|[.:/-]\d)"),
     PartKind("spaced number", "45 226",
          r"(?<![\w.,:/-])(?<!\d )[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d+)?(?! ?\d|\w|[.:/-]\d)"),

@@ -8,20 +8,19 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from attncli.faithful.branches import branches
 from attncli.faithful.protect import MARK
 from attncli.faithful.spans import has_word, words
 from models.core.limits import SPLIT_MARKS
-from models.text.normalise import STOPS, is_spaced_word
+from models.text.normalise import ABBREVIATION, STOPS, is_spaced_word
 
 if TYPE_CHECKING:
     from attncli.faithful.result import Line
     from models.engines.text_translator import TextTranslator
 
-# between texts of one line: a tab, a bar, the stroke of {price}/month; spaces need a word before
-# them, or a run of 20,000 of them takes 1.66 s
+# between texts of one line: a tab, a bar, the stroke behind a number or a mark, as in {x}/month;
+# spaces need a word before them, or a run of 20,000 of them takes 1.66 s
 SEPARATOR = re.compile(
-    r"(?<!\s)(\s*\t\s*|\s+\|\s+(?![^{}]{0,200}\}\})|(?<=[\d}])/(?=[a-z]{3,}[.!]?$))"
+    r"(?<!\s)(\s*\t\s*|\s+\|\s+(?![^{}]{0,200}\}\})|(?<=[\d\ue000-\uf8ff])/(?=[a-z]{3,}[.!]?$))"
 )
 CLOSING = re.compile(r"(?:\s*[)\]\"'»”%])*")  # what belongs to the words before it
 LONG_WITHOUT_STOP, LONG = 60, 120  # tokens of a sentence without or with a stop that is divided
@@ -60,11 +59,6 @@ class Reader(NamedTuple):
     model: TextTranslator
     options: PlanOptions
     length: Length
-
-
-def segments(text: str) -> list[str]:
-    """Return the texts of a line, with what is between them: texts first, then by turns."""
-    return branches(text) or SEPARATOR.split(text)
 
 
 def too_long(reader: Reader, line: Line, pieces: Sequence[str]) -> str:
@@ -130,6 +124,7 @@ def around_marks(text: str) -> tuple[list[str], list[str]]:
             continue
         spans = words(piece)
         first, last = spans[0][0], spans[-1][1]
+        last += bool(ABBREVIATION.search(piece[first : last + 1]))  # a.m. has its stop
         last += len(CLOSING.match(piece, last)[0])  # type: ignore[index]
         gaps.append(gap + piece[:first])
         pieces.append(piece[first:last])

@@ -6,6 +6,7 @@ localised("€1,234.56", "en", "de") == "1.234,56 €"
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 HARD_SPACE = "\u00a0"
@@ -22,10 +23,17 @@ WHOLE = re.compile(
 HALF_DAYS = re.compile(  # 7 p.m., 7:15 PM
     r"(?<![\d.,:])(\d{1,2})(?:[:.](\d\d))?\s?([aApP])\.?\s?[mM]\b(?:\.(?=\s*\S))?"
 )
-HALF = r"(?:\s?[AP]M|[ap]m|\s?[ap]\.m)(?:\.(?=\s*\S))?"
+HALF = r"(?:\s?[AP]M|[ap]m|\s?[ap]\.m)\b(?:\.(?=\s*\S))?"  # not "5 am Bahnhof"
 HOUR = r"\d{1,2}(?:[:.]\d\d)?"
 HOURS = rf"{HOUR}(?:{HALF})?\s?[-–]\s?{HOUR}{HALF}"  # 9am-5:30pm
+HALF_DAY = re.compile(rf"(?<![\w.,:–-]){HOUR}{HALF}(?!\s?[-–]\s?\d)\.?")  # 7 PM, 7:15pm
 TIME = re.compile(rf"(?<![\d.,:]){HOUR}{HALF}")
+# 18 a.m. 30, as a model writes 18 Uhr 30
+TIME_OF_24 = re.compile(rf"{TIME.pattern}(?:\s([0-5]\d)(?=[.,;!?)]|$))?")
+NOON = "12"
+PRIVATE = "[\ue000-\uf8ff]"  # marks of parts
+ZONED = re.compile(rf"{HALF}\s({PRIVATE})")  # 5 p.m. GMT
+ZONE = re.compile(r"[A-Z]{2,4}(?:[+-]\d{1,2})?")
 ROMAN = r"(?<![\w.-])(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})(?![\w-])"  # numerals from II to XXXIX
 FIGURES = re.compile(rf"\d+(?:{SEPARATORS}\d+)*")
 QUANTITY = re.compile(r"((?:[A-Z]{3}\s?)?.*\d)((?:\s[^\d\s]\S*)?|\")")  # 5 kg, CHF 5, 15.6"
@@ -92,19 +100,50 @@ def on_24_hours(time: str) -> str:
     return f"{int(hour) % 12 + 12 * (half in 'pP')}:{minute or '00'}"
 
 
-def with_hours(text: str, language: str) -> str:
-    """Return an output whose times are counted as its language does.
+def with_hours(
+    text: str, language: str, source: str = "", shown: Callable[[str], str] = str
+) -> str:
+    """Return an output whose times are counted as its language and its source do.
 
-    "2:30 p.m." of a German output is 14:30, and "15 a.m." of an English one 15:00.
+    "2:30 p.m." of a German output is 14:30. For a source that counts the hours to 24, "15 a.m." is
+    15:00, and "12 a.m." 12:00. shown: returns a text with the parts of its marks.
     """
+    if language not in STYLES:
+        return text
+    if re.search(PRIVATE + HALF, text):
+        text = re.sub(PRIVATE, lambda one: _as_hour(one[0], shown(one[0])), text)
+    if not STYLES[language].half_days:
+        for mark in filter(lambda one: ZONE.fullmatch(shown(one)), ZONED.findall(source)):
+            text = re.sub(rf"(?<=[^\W\d_])\.(?=\s{mark})", "", text)  # "17 Uhr. GMT"
+        return TIME.sub(lambda time: on_24_hours(time[0]), text)
+    own = shown(source)
+    if HALF_DAY.search(own):
+        return TIME.sub(lambda time: _in_half_days(time, "", noon=False), text)
+    noon = NOON in digits_of(own)
+    return TIME_OF_24.sub(lambda time: _in_half_days(time, time[1] or "", noon=noon), text)
 
-    def counted(time: re.Match[str]) -> str:
-        hour, minute, _ = HALF_DAYS.findall(time[0])[0]
-        if not STYLES[language].half_days:
-            return on_24_hours(time[0])
-        return time[0] if 0 < int(hour) <= 12 else f"{hour}:{minute or '00'}"
 
-    return TIME.sub(counted, text) if language in STYLES else text
+def _as_hour(mark: str, part: str) -> str:
+    return part if re.fullmatch(HOUR, part) else mark
+
+
+def _in_half_days(time: re.Match[str], behind: str, *, noon: bool) -> str:
+    """Return a time of an output in English. behind: minutes behind a.m. noon: 12 a.m. is noon."""
+    [(hour, minute, half)] = HALF_DAYS.findall(time[0])
+    if not 0 < int(hour) <= int(NOON) or (noon and hour == NOON and half in "aA"):
+        return f"{hour}:{minute or behind or '00'}"
+    stop = time.string[time.end() :].startswith(".")
+    return f"{hour}:{behind} {half}.m{'' if stop else '.'}" if behind else time[0]
+
+
+def with_half_days(text: str) -> str:
+    """Return a text with 7 p.m. for 7 PM and 7pm, as most texts of a training have it."""
+
+    def spelled(time: re.Match[str]) -> str:
+        [(hour, minute, half)] = HALF_DAYS.findall(time[0])
+        return f"{hour}{minute and f':{minute}'} {half.lower()}.m."
+
+    return HALF_DAY.sub(spelled, text)
 
 
 def hours_on_24(hours: str) -> str:

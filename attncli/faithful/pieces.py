@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
 from attncli.faithful.protect import Part
 from models.core.annexes import find_part
+from models.core.types import Span
 
 Kind = Literal["text", "open", "close", "void", "placeholder"]
 LINE_END = re.compile(r"\r\n|\n|\r")
@@ -43,23 +44,32 @@ class TaggedLine(NamedTuple):
     parts: tuple[Part, ...] = ()  # protected ones, which have marks in the text
 
     @property
-    def blocks(self) -> list[str]:
-        """Return the text split where a paragraph, a list item or another block begins or ends."""
-        inner = {tag.at for tag in self.tags if tag.block} - {0, len(self.text)}
-        if not inner:
-            return [self.text]
-        cuts = [0, *sorted(inner), len(self.text)]
-        blocks = (self.text[start:end].strip() for start, end in pairwise(cuts))
-        return [block for block in blocks if block]
+    def has_inner(self) -> bool:
+        """True if a tag is inside the text, and not only around it."""
+        first = len(self.text) - len(self.text.lstrip())
+        last = len(self.text.rstrip())
+        return any(first < tag.at < last for tag in self.tags)
 
-    def changed(self, change: Callable[[str], str]) -> TaggedLine:
-        """Return the line with each span of text between tags changed; tags keep their places."""
-        text, at = "", {0: 0}  # at: old position of a tag to its new one
-        for start, end in pairwise(sorted({0, len(self.text), *(tag.at for tag in self.tags)})):
-            text += change(self.text[start:end])
+    def changed(
+        self, change: Callable[[str], str], spans: Sequence[Span]
+    ) -> tuple[TaggedLine, list[Span]]:
+        """Return the line with some spans of its text changed, and where these then are.
+
+        A span is changed tag by tag, so that the tags in it keep their places.
+        """
+        text, at, ends, last = (
+            "",
+            {0: 0},
+            dict(spans),
+            0,
+        )  # at: old position of a tag to its new one
+        places = {0, len(self.text), *chain(*spans), *(tag.at for tag in self.tags)}
+        for start, end in pairwise(sorted(places)):
+            last = ends.get(start, last)
+            text += change(self.text[start:end]) if start < last else self.text[start:end]
             at[end] = len(text)
         tags = tuple(tag._replace(at=at[tag.at]) for tag in self.tags)
-        return self._replace(text=text, tags=tags)
+        return self._replace(text=text, tags=tags), [(at[start], at[end]) for start, end in spans]
 
 
 def scanned(line: str) -> list[Segment]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
-from unicodedata import combining
 
 from attncli.faithful._fit import Fitting, concatenated, fitted, joined, with_signs
+from attncli.faithful._prepare import LinePreparation
 from attncli.faithful._stand_ins import StandIns, marked, readable
 from attncli.faithful.checks import Check, check_loop, check_marked, lacks_parts
 from attncli.faithful.divide import (
@@ -24,50 +24,23 @@ from attncli.faithful.divide import (
     around_marks,
     divided,
     halves,
-    segments,
     too_long,
 )
-from attncli.faithful.numbers import HOUR
 from attncli.faithful.pieces import TaggedLine
-from attncli.faithful.protect import FIRST, MARK, MOST, QUICK, Part, protect, restore, with_amounts
+from attncli.faithful.protect import FIRST, Part, own_parts, restore, with_amounts
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.faithful.spans import Edit, has_word
+from attncli.faithful.spans import Edit
 from models.core.annexes import need_part
 from models.core.limits import LINE_TAGS
-from models.core.types import EMPTY, Hypothesis, Translation
+from models.core.types import EMPTY, Hypothesis, Span, Translation
 from models.core.use_config import VERBATIM, PrepareConfig
 from models.search.steering import Steering
-from models.text.normalise import APOSTROPHE_SIGNS as APOSTROPHES
-from models.text.normalise import (
-    PLAIN_SIGNS,
-    composed,
-    is_all_capitals,
-    is_outer,
-    is_untranslatable,
-    outer_symbols,
-    prepared,
-    prepared_in_place,
-    sentence_case,
-)
+from models.text.normalise import is_untranslatable
 
 if TYPE_CHECKING:
     from models.engines.text_translator import TextTranslator
 
-# the key of a menu entry: &File, Save _As, E&xit, Pre_ferences
-ACCESS = re.compile(
-    r"(?<![\S_])[&_](?=[^\W\d_]+(?![\w;]))|(?<=[^\W\d_])&(?=[a-z]+(?![\w;]))"
-    r"|(?<=\b[A-Z])_(?=[a-z]+\b)|(?<=\b[A-Z][a-z])_(?=[a-z]+\b)|(?<=\b[A-Z][a-z]{2})_(?=[a-z]+\b)"
-)
-KEYS = re.compile(
-    r"(?:(?:Ctrl|Ctl|Control|Strg|Alt|AltGr|Shift|Cmd|Command|Option|Meta|Super|Win)[+-]){1,4}\S{1,9}"
-)
-ITEM = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}\.\s+(?=[^\W\d_])")  # of a numbered list
-ELLIPSIS = re.compile(r"(\S+(?:\s+\S+){0,3}?)(\s?(?:…|\.{3}))")  # at the end of an entry
 DOTS = re.compile(r"(?<!\.)\.{3}(?!\.)|…")
-HALF_DAY = re.compile(  # 7 PM, 7:15pm
-    rf"(?<![\w.,:–-])({HOUR})(?:\s?([AP])M|([ap])m)\b(?!\s?[-–]\s?\d)\.?"
-)
-CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 AMOUNTS = frozenset(("digits", "signs"))  # faults that numbers and signs as parts avoid
 IN_HALVES = frozenset(("repetition", "length", "empty", "characters"))  # faults of long texts
 
@@ -103,7 +76,7 @@ class Plan:
         language: str = "",
         tags: bool = False,
     ) -> Plan:
-        """Return the plan of a line. Text between tags keeps its spacing and its case.
+        """Return the plan of a line. A text has the same pieces alone and inside tags.
 
         language: of the line, "" if it is unknown; a line in the target language passes unchanged.
         """
@@ -120,14 +93,14 @@ class Plan:
         letters = [*filter(str.isalpha, line.text)] if not options.verbatim else []
         if letters and all(map(model.unknown_characters, letters)):
             return replace(plan, copied=True, foreign=True)
-        return plan._of_tagged() if tags else plan._of_text()
+        return plan._prepared(tags=tags)
 
     def _refused(self, note: str) -> Plan:
         return replace(self, note=f"{note}; not translated", refused=True)
 
     @property
     def form(self) -> PrepareConfig:
-        """Preparation of a text for the model."""
+        """LinePreparation of a text for the model."""
         return VERBATIM if self.options.verbatim else self.model.prepare
 
     @cached_property
@@ -161,123 +134,24 @@ class Plan:
     def _outputs(self) -> list[dict[str, tuple[str, list[Edit]]]]:
         return [{} for _ in self.pieces]
 
-    # from a line to its pieces
-
-    def _of_text(self) -> Plan:
-        """Return the plan of a line without tags."""
-        text, form = self.line.text, self.form
-        before, after = self._outer(text)
-        inner = text[len(before) : len(text) - len(after)]
-        keys = ACCESS.findall(inner) if form.parts and ("&" in inner or "_" in inner) else []
-        # several are signs of the text, such as R & D
-        key = keys[0] if len(keys) == 1 == inner.count(keys[0]) else ""
-        inner = ACCESS.sub("", inner) if key else inner
-        parts: tuple[Part, ...] = ()
-        pieces, gaps, gap = [], [], before
-        for number, segment in enumerate(segments(inner) if form.parts else [inner]):
-            each = segment
-            if form.parts:
-                each, parts = self._protected(each, parts)
-            copied = number % 2 or (form.copies and is_untranslatable(each)) or not each.strip()
-            if copied or (form.parts and KEYS.fullmatch(each)):
-                gap += each
-                continue
-            # a model ends "Save as..." as a sentence; the dots are written back behind it
-            dots = ELLIPSIS.fullmatch(each) if form.parts else None
-            each, behind = dots.groups() if dots else (each, "")
-            each = prepared(self._plain(each) if form.parts else each, form)
-            each = each if self.options.verbatim else composed(each, self.model.source_length)
-            pieces.append(each)
-            gaps.append(gap)
-            gap = behind
-        if not pieces:
+    def _prepared(self, *, tags: bool) -> Plan:
+        """Return the plan with its pieces; with tags, they are taken out of the text."""
+        line, languages = self.line, (self.language, self.model.to)
+        preparation = LinePreparation(line, self.model, self.form, languages, tags=tags)
+        if tags:
+            reader = need_part("tags", "reader", "a line with tags")
+            if reader.has_too_many(line.text):
+                return self._refused(f"line {line.number} has more than {LINE_TAGS:,} tags")
+            tagged = reader.parse(line.text, preparation.unknown_signs)
+        else:
+            parts, marks = own_parts(line.text)
+            tagged = TaggedLine(line.text, line.text.translate(marks), (), False, parts)
+        found = preparation.of(tagged)
+        if not found:
             return replace(self, copied=True)
-        whole, length = " ".join(pieces), self.model.source_length
-        # capitals that need many more tokens: the model cannot know the words
-        capitals = form.capitals and is_all_capitals(whole)
-        capitals = capitals and length(whole) > CAPITALS * length(sentence_case(whole))
-        if capitals:
-            pieces = [sentence_case(each) for each in pieces]
-        elif form.parts and not self.model.inputs:
-            pieces = [self.model.in_sentence_case(each, self.language) for each in pieces]
-        plan = replace(self, pieces=tuple(pieces), gaps=(*gaps, gap + after), parts=parts)
-        return replace(plan, key=key, capitals=capitals)._shortened()
-
-    def _of_tagged(self) -> Plan:
-        """Return the plan of a line whose tags are projected."""
-        line, form = self.line.text, self.form
-        tags = need_part("tags", "reader", "a line with tags")
-        if tags.has_too_many(line):
-            return self._refused(f"line {self.line.number} has more than {LINE_TAGS:,} tags")
-        unknown = (lambda text: "") if self.options.verbatim else self._unknown_signs
-        languages = (self.language, self.model.to)
-        tagged: TaggedLine = tags.parse(line, unknown, languages, dollars=self.line.dollars)
-        if not tagged.tags and not self.options.verbatim and not tagged.escaped:
-            return self._of_text()
-        if not has_word(tagged.text):
-            return replace(self, tagged=tagged)
-        if form.copies and is_untranslatable(tagged.text):
-            return replace(self, copied=True)
-        if not self.options.verbatim:
-            tagged = tagged.changed(
-                lambda text: composed(self._plain(text), self.model.source_length)
-            )
-            tagged = tagged._replace(text=prepared_in_place(tagged.text, form))
-        pieces, gaps = list[str](), [""]
-        for block in tagged.blocks:
-            if has_word(block):
-                pieces.append(block)
-                gaps.append(" ")
-            elif MARK.search(block):  # a placeholder between two blocks
-                gaps[-1] += block if gaps[-1].endswith(" ") or not pieces else f" {block}"
-                gaps[-1] += " "
-        gaps[-1] = gaps[-1].rstrip()
-        plan = replace(self, pieces=tuple(pieces), gaps=tuple(gaps), tagged=tagged)
-        return replace(plan, parts=tagged.parts)._shortened()
-
-    def _outer(self, text: str) -> tuple[str, str]:
-        """Return what is before and after the part of a text that the model reads."""
-        if self.form.symbols and not all(map(is_outer, text)):
-            before, after = outer_symbols(text)
-            # "1. The end" is an item, "1. Mai" is a day
-            items = self.language not in ("", "de") or text.isupper()
-            item = ITEM.match(text, len(before)) if items else None
-            return (before + item[0] if item else before), after
-        if not self.form.spaces:
-            return "", ""
-        before, _, after = text.partition(text.strip())
-        return before, after
-
-    def _protected(self, text: str, parts: tuple[Part, ...]) -> tuple[str, tuple[Part, ...]]:
-        if text.isascii() and not QUICK.search(text):
-            return text, parts
-        languages, dollars = (self.language, self.model.to), self.line.dollars
-        found = protect(text, self._unknown_signs, languages, dollars=dollars)
-        if len(parts) + len(found.parts) > MOST:
-            return text, parts
-        moved = MARK.sub(lambda mark: chr(ord(mark[0]) + len(parts)), found.text)
-        return moved, (*parts, *found.parts)
-
-    def _unknown_signs(self, text: str) -> str:
-        """Return the characters that have neither a token nor a plain sign to read instead."""
-        return "".join(
-            sign
-            for sign in self.model.unknown_characters(text)
-            if not (sign in PLAIN_SIGNS or sign in APOSTROPHES or sign.isspace() or combining(sign))
-        )
-
-    def _plain(self, text: str) -> str:
-        """Return a text with plain signs, such as ... for …, for those that are unknown.
-
-        7 PM and 7pm become 7 p.m., as most texts of a training have it.
-        """
-        text = HALF_DAY.sub(
-            lambda time: f"{time[1].replace('.', ':')} {(time[2] or time[3]).lower()}.m.", text
-        )
-        if text.isascii():
-            return text
-        unknown = self.model.unknown_characters(text)
-        return text.translate({ord(sign): PLAIN_SIGNS.get(sign, sign) for sign in unknown})
+        plan = replace(self, **found._asdict())
+        is_plain = not (found.tagged.tags or found.tagged.escaped)
+        return (replace(plan, tagged=None) if is_plain else plan)._shortened()
 
     def _shortened(self) -> Plan:
         """Return the plan with pieces that the model can read."""
@@ -293,6 +167,16 @@ class Plan:
 
     def _length(self, piece: str) -> int:
         return self.model.source_length(readable(piece, self.parts, self.model)[0])
+
+    @property
+    def places(self) -> list[Span]:
+        """Where the pieces are in the text of a line with tags."""
+        text, found, at = self.tagged.text if self.tagged else "", list[Span](), 0
+        for piece in self.pieces:
+            at = max(at, text.find(piece, at))
+            found.append((at, at + len(piece)))
+            at += len(piece)
+        return found
 
     # from translations to the result
 
@@ -368,7 +252,8 @@ class Plan:
         Each begins and ends as its source does.
         """
         capitals = self.language not in ("", "de")  # where not every noun has one
-        form = Fitting(self.model.prepare.ends, capitals, self.model.is_small, self.model.to)
+        ends, shown = self.model.prepare.ends, partial(restore, parts=self.parts)
+        form = Fitting(ends, capitals, self.model.is_small, self.model.to, shown)
         for rank in zip(*(one.hypotheses for one in translations), strict=False):
             found = self._plainly(rank)
             if not self.options.verbatim:
@@ -398,8 +283,9 @@ class Plan:
         """
         if not result.checks or self.options.verbatim or not self.form.parts or self.steering:
             return None
-        if self.tagged and self.model.reserved and AMOUNTS & {one.name for one in result.checks}:
-            return self._with_amounts(self.tagged)
+        tagged = self.tagged if self.tagged and self.tagged.has_inner else None
+        if tagged and self.model.reserved and AMOUNTS & {one.name for one in result.checks}:
+            return self._with_amounts(tagged)
         pieces, gaps, parts = list[str](), [self.gaps[0]], self.parts
         for number, (piece, gap) in enumerate(zip(self.pieces, self.gaps[1:], strict=True)):
             names = {one.name for one in self._checks(number, result.parts[number].hypotheses[0])}
@@ -431,7 +317,8 @@ class Plan:
             text, own[0] = with_amounts(text, own[0], languages)
             return text
 
-        tagged = tagged.changed(change)._replace(parts=parts)
+        tagged, _ = tagged.changed(change, self.places)
         if own[0] != parts or len(parts) == len(self.parts):
             return None  # a tag is inside a number
+        tagged = tagged._replace(parts=parts)
         return replace(self, pieces=tuple(pieces), parts=parts, tagged=tagged)

@@ -23,6 +23,7 @@ from models.text.tokenizer import RESERVED
 FIRST = RESERVED  # the first mark
 # characters of the private area of Unicode's basic plane, each of which is one mark
 MOST = 6400  # marks of a line
+MOST_OWN = 1000  # characters of a line that could be taken for marks
 MOST_DIGITS = 4  # of a number that a model copies by itself
 LATIN = 0x24F  # the last letter of the extended Latin alphabet
 MARK = re.compile("[\ue000-\uf8ff]")
@@ -72,6 +73,22 @@ class Protected(NamedTuple):
     parts: tuple[Part, ...]
 
 
+def own_parts(line: str) -> tuple[tuple[Part, ...], dict[int, str]]:
+    """Return parts for the characters of a line that could be taken for marks, and their marks.
+
+    The marks are a table for `str.translate`. None if nothing of the line can be protected.
+    """
+    own = dict.fromkeys(MARK.findall(line)) if can_protect(line) else ()
+    return tuple(Part(one, one) for one in own), {
+        ord(one): chr(FIRST + number) for number, one in enumerate(own)
+    }
+
+
+def can_protect(line: str) -> bool:
+    """Return False for a line with so many of these characters that no marks are left."""
+    return line.isascii() or len({*MARK.findall(line)}) <= MOST_OWN
+
+
 def protect(
     text: str,
     unknown: Callable[[str], str] = lambda text: "",
@@ -80,21 +97,21 @@ def protect(
     more: Sequence[Part] = (),
     escaped: bool = False,
     dollars: bool = False,
+    is_word: Callable[[str], bool] = lambda name: False,
 ) -> Protected:
     """Take the protected parts out of a text.
 
     unknown: returns the characters of a text for which the model has no token. languages: of the
     source ("" if it is unknown) and of the output. more: parts that have marks in the text.
     escaped: True writes the characters of a part as entities. dollars: True if $2 is a placeholder.
+    is_word: returns True for what looks like a name, such as iPhone, and is translated.
     """
-    has_signs, strange = bool(QUICK.search(text)), set[str]()
-    if has_signs or not text.isascii():  # a model may know letters such as ë and ō, from bytes
-        strange = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
-        strange |= {*filter(is_sign, text)}
+    has_signs = bool(QUICK.search(text))
+    strange = _strange(text, unknown) if has_signs or not text.isascii() else set[str]()
     if not (strange or has_signs):
         return Protected(text, tuple(more))
     parts, marked, at = list(more), "", 0
-    found = _merged(text, _found(text, strange, dollars))
+    found = _merged(text, _found(text, strange, dollars, is_word))
     edges = {start for start, *_ in found} & {end for _, end, _ in found}  # of two parts
     for start, end, kind in found:
         if len(parts) >= MOST:
@@ -112,6 +129,12 @@ def protect(
         marked += chr(FIRST + len(parts))
         parts.append(Part(raw, shown, *touching))
     return Protected(marked + text[at:], tuple(parts))
+
+
+def _strange(text: str, unknown: Callable[[str], str]) -> set[str]:
+    """Return the characters that no model reads; it may know letters such as ë, from bytes."""
+    letters = {c for c in unknown(text) if not c.isalpha() or ord(c) > LATIN}
+    return letters | {*filter(is_sign, text)}
 
 
 def _is_number(raw: str, kind: str, language: str) -> bool:
@@ -170,7 +193,9 @@ def has_dollar_names(text: str) -> bool:
     return bool(names) and names == {*range(1, len(names) + 1)}
 
 
-def _found(text: str, strange: set[str], dollars: bool) -> Iterator[FoundPart]:
+def _found(
+    text: str, strange: set[str], dollars: bool, is_word: Callable[[str], bool]
+) -> Iterator[FoundPart]:
     """Yield the protected parts of a text, in any order."""
     if dollars or has_dollar_names(text):
         yield from ((*one.span(), "dollar name") for one in DOLLAR.finditer(text))
@@ -178,6 +203,8 @@ def _found(text: str, strange: set[str], dollars: bool) -> Iterator[FoundPart]:
     inches = 0
     for found in finder().finditer(text):
         kind, raw = KINDS[int(str(found.lastgroup)[1:])].name, found[0]
+        if kind == "name" and is_word(raw):
+            continue
         if kind not in ("word", "digits"):
             covered.update(range(*found.span()))
         if kind == "mark":

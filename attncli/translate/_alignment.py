@@ -24,11 +24,11 @@ def with_tags(
 ) -> list[TranslatedLine]:
     """Return the results with the tags of their lines in all outputs.
 
-    plans: by which they were translated. Only lines with tags are aligned, all at once. A line
-    without words is returned unchanged.
+    plans: by which they were translated. Only lines with tags inside are aligned, all at once. A
+    line without words is returned unchanged.
     """
     each = [*zip(results, plans, strict=True)]
-    tagged = (one.parts for one, plan in each if plan.tagged and plan.tagged.tags)
+    tagged = (one.parts for one, plan in each if plan.tagged and plan.tagged.has_inner)
     flat = [part for parts in tagged for rank in by_rank(parts) for part in rank]
     found = iter(align(flat) if flat else [])
     return [
@@ -85,7 +85,7 @@ def _carried(plan: Plan, result: TranslatedLine, found: Iterator[TokenWeights]) 
     source_words = words(tagged.text)
     hypotheses = []
     for rank, whole in enumerate(translation.hypotheses):
-        weights = [next(found) for _ in result.parts] if tagged.tags else []
+        weights = [next(found) for _ in result.parts] if tagged.has_inner else []
         placed = _placed(plan, result, rank, weights)
         of_words = word_weights(placed, source_words, words(whole.text))
         of_words = _with_marks(of_words, tagged.text, whole.text)
@@ -106,19 +106,29 @@ def _with_marks(weights: WordWeights, source: str, target: str) -> WordWeights:
 def _placed(
     plan: Plan, result: TranslatedLine, rank: int, weights: Sequence[TokenWeights]
 ) -> list[TokenWeights]:
-    """Return the weights of each part, by the characters of the source and the translation."""
-    assert plan.tagged
-    placed, target = [], result.hypotheses[rank].text
-    outputs = [*plan.outputs(result.parts)][rank] if weights else []
-    start = target_start = 0
+    """Return the weights of each part, by the characters of the source and the translation.
+
+    What is between the parts is the same in both.
+    """
+    if not (weights and plan.tagged):
+        return []
+    placed = list[TokenWeights]()
+    source, target = plan.tagged.text, result.hypotheses[rank].text
+    outputs, places, end, target_end = [*plan.outputs(result.parts)][rank], plan.places, 0, 0
     for number, (spans, target_spans, rows) in enumerate(weights):
-        piece, output = plan.pieces[number], outputs[number]
-        start = max(start, plan.tagged.text.find(piece, start))
-        target_start = max(target_start, target.find(output, target_start))
+        start = places[number][0]
+        target_start = max(target_end, target.find(outputs[number], target_end))
+        placed += _same(source[end:start], target[target_end:target_start], end, target_end)
         written = result.parts[number].hypotheses[rank].text
         spans = shifted(spans, plan.edits(number))
         target_spans = shifted(target_spans, plan.marked(number, written)[1])
         placed.append(TokenWeights(spans, target_spans, rows).moved(start, target_start))
-        start += len(piece)
-        target_start += len(output)
-    return placed
+        end, target_end = places[number][1], target_start + len(outputs[number])
+    return [*placed, *_same(source[end:], target[target_end:], end, target_end)]
+
+
+def _same(source: str, target: str, start: int, target_start: int) -> Iterator[TokenWeights]:
+    """Yield weights by which each word between two parts is aligned with itself."""
+    for own, found in zip(words(source), words(target), strict=False):
+        if source[slice(*own)] == target[slice(*found)]:
+            yield TokenWeights([own], [found], [[1.0]]).moved(start, target_start)

@@ -288,6 +288,16 @@ class TextTranslator(TrainedModel):
         has_terms = found != text and self.glossary and self.glossary.targets(text)
         return text if has_terms else found
 
+    def has_translation(self, word: str, text: str, language: str = "") -> bool:
+        """Return True for a word of a text that the lexicon alone knows, such as MwSt.
+
+        language: of the text; see `in_sentence_case`.
+        """
+        if self.lexicon is None:
+            return False
+        direction = self._direction(text, language or self.source_language, self.to)
+        return self.lexicon.has_translation(word, direction)
+
     def _ids(self, text: str, to: str) -> list[int]:
         """Return the ids of a text: language token, token of the form of address, text, END."""
         ids, language = self.tokenizer.encode(text, to), bool(to)

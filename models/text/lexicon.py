@@ -347,6 +347,11 @@ class Lexicon:
         found = dict.fromkeys(one for each in (*exact, *others) for one in each.candidates)
         return tuple(sorted(found, key=lambda one: " " in one))
 
+    def has_translation(self, word: str, direction: str) -> bool:
+        """Return True for a word with a translation that the training data do not have."""
+        entries = self.entries(direction, word.lower()).get(word.lower(), ())
+        return any(one.form == word and one.rarity <= 0 and one.candidates for one in entries)
+
     def in_sentence_case(self, text: str, direction: str) -> str:
         """Return a heading With Capitals with small letters in the words that usually have them.
 

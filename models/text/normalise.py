@@ -18,6 +18,7 @@ APOSTROPHE_SIGNS = "\u2019\u02bc\uff07"
 APOSTROPHES = str.maketrans(dict.fromkeys(APOSTROPHE_SIGNS, "'"))
 HALF = re.compile("[\ud800-\udfff]")  # of a character in UTF-16
 STOPS = tuple(".!?…:;。！？")
+ABBREVIATION = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}$")  # a.m., U.S.A.
 TAIL = re.compile(r"(?<!\W)\W*$")
 ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+|[^\s@]+@(?=[^\s@]+\.[^\s@])[^\s@]+", re.IGNORECASE
@@ -104,6 +105,8 @@ def without_added_stop(text: str, source: str) -> str:
     A model that has learnt sentences ends headings and cells like sentences, too.
     """
     tail = TAIL.search(source)
+    if ABBREVIATION.search(text):
+        return text
     if (tail and any(sign in STOPS for sign in tail[0])) or text[-2:-1] in STOPS:
         return text
     return text[:-1].rstrip() if text[-1:] in STOPS else text
@@ -135,14 +138,7 @@ def sentence_case(text: str) -> str:
 
 def prepared(text: str, config: PrepareConfig) -> str:
     """Return a text with the spaces and apostrophes that the model knows."""
-    return with_apostrophes(with_single_spaces(text) if config.spaces else text, config)
-
-
-def prepared_in_place(text: str, config: PrepareConfig) -> str:
-    """Return the text with plain spaces and known apostrophes, all at their positions."""
-    if config.spaces:
-        text = "".join(" " if SPACES.match(sign) else sign for sign in text)
-    return with_apostrophes(text, config)
+    return with_apostrophes(SPACES.sub(" ", text) if config.spaces else text, config)
 
 
 def with_apostrophes(text: str, config: PrepareConfig) -> str:

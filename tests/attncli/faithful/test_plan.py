@@ -98,6 +98,23 @@ def test_apostrophes_are_straight_and_accents_composed_for_the_model(text: str, 
     assert translated([text], model, TranslateOptions(verbatim=True)) == [text.upper()]
 
 
+def test_a_block_ends_a_text_and_a_line_break_does_not() -> None:
+    def pieces(text: str) -> tuple[str, ...]:
+        return Plan.of(Line(1, text), Upper(), USUAL.plan, tags=True).pieces
+
+    assert pieces("<ul><li>One</li> <li>two<br>three</li></ul>") == ("One", "two three")
+    assert pieces(" one <b>two</b> ") == ("one two",)
+
+
+def test_a_label_has_a_key_and_a_text_with_tags_inside_has_none() -> None:
+    def plan(text: str) -> Plan:
+        return Plan.of(Line(1, text), Upper(), USUAL.plan, tags=True)
+
+    found = plan("<b>Save _as</b>")
+    assert (found.key, found.texts) == ("_", ["Save as"])
+    assert not plan("See <b>&help</b> now").key
+
+
 def test_text_between_tags_is_composed_and_tags_stay_as_they_are() -> None:
     tagged = "<b>Scho\u0308n</b> ist <a href='u\u0308'>das Ma\u0308dchen</a>."
     plan = Plan.of(Line(1, tagged), Upper(), USUAL.plan, tags=True)
@@ -122,7 +139,7 @@ def test_with_tags_lines_are_normalised_and_copied_as_well() -> None:
 
     assert plan("600").copied and plan("<td><b>600</b></td>").copied and plan("{n} 12").copied
     assert plan("it\u2019s  a\u00a0dog ").texts == ["it's a dog"]
-    assert plan("<b>it\u2019s</b>  a\u00a0dog").texts == ["it's  a dog"]
+    assert plan("<b>it\u2019s</b>  a\u00a0dog").texts == ["it's a dog"]
 
 
 def test_a_line_in_capitals_is_translated_as_the_plain_sentence(

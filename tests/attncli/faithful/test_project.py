@@ -10,9 +10,24 @@ import pytest
 
 from attncli.documents.place import project_tags
 from attncli.documents.tags import count, parse, scan
-from attncli.faithful.protect import FIRST, MARK, Part, restore
+from attncli.faithful.pieces import TaggedLine
+from attncli.faithful.protect import FIRST, MARK, Part, protect, restore
 from attncli.faithful.spans import TokenWeights, word_weights, words
 from tests.attncli.faithful.small import line, looks, tree
+
+
+def parsed(line: str) -> TaggedLine:
+    """Return a line with its tags and protected parts taken out."""
+    tagged = parse(line)
+    parts = [tagged.parts]
+
+    def change(text: str) -> str:
+        text, parts[0] = protect(text, more=parts[0], escaped=tagged.escaped)
+        return text
+
+    changed, _ = tagged.changed(change, [(0, len(tagged.text))])
+    return changed._replace(parts=parts[0])
+
 
 MOVED = [(0, 1), (1, 2), (2, 0)]
 ORDER, TURNED = [(0, 0), (1, 1), (2, 2), (3, 3)], [(0, 0), (1, 2), (2, 1)]
@@ -55,7 +70,7 @@ ORDER, TURNED = [(0, 0), (1, 1), (2, 2), (3, 3)], [(0, 0), (1, 2), (2, 1)]
         # a text is escaped as its source was; the model cannot make up markup
         ("<b>a</b> &amp; b", "x & < y", ORDER[:2], "<b>x</b> &amp; &lt; y"),
         ("<b>a</b> & b", "x & < y", ORDER[:2], "<b>x</b> & < y"),
-        ("<b>a</b>", "x <i> y", ORDER[:1], "<b>x</b> &lt;i&gt; y"),
+        ("<b>a</b>", "x <i> y", ORDER[:1], "<b>x &lt;i&gt; y</b>"),
     ],
 )
 def test_markup_is_where_its_words_are(
@@ -64,7 +79,7 @@ def test_markup_is_where_its_words_are(
     table: list[dict[int, float]] = [{} for _ in words(target)]
     for i, j in links:  # from source words to target words, counted from 0
         table[j][i] = 1.0
-    tagged = parse(source)
+    tagged = parsed(source)
     assert restore(project_tags(tagged, target, table), tagged.parts) == expected
 
 
@@ -72,7 +87,7 @@ def test_as_much_markup_comes_out_as_went_in() -> None:
     random = Random(1)
     for _ in range(400):
         source = line(random)
-        tagged = parse(source)
+        tagged = parsed(source)
         target = random.choice([tagged.text.upper() + " x", line(random), "x y. (z)", ""])
         table = looks(random, tagged.text, target)
         wanted = Counter(tag.raw for tag in tagged.tags)
@@ -83,7 +98,7 @@ def test_what_was_nested_is_nested_in_the_same_way() -> None:
     random = Random(1)
     for _ in range(400):
         source = tree(random, [f"n{number}" for number in range(9)])
-        tagged = parse(source)
+        tagged = parsed(source)
         target = random.choice([tagged.text.upper(), line(random), "x y. (z) w", ""])
         written = project_tags(tagged, target, looks(random, tagged.text, target))
         gone = [part for part in tagged.parts if part.raw not in "{0} %d"]
@@ -116,7 +131,7 @@ def around(text: str, *parts: Part) -> dict[str, tuple[str, ...]]:
 
 def found(line: str) -> tuple[str, list[str]]:
     """Return the text that the model reads, and tags and protected parts."""
-    tagged = parse(line)
+    tagged = parsed(line)
     parts = [tagged.parts[ord(mark) - FIRST].raw for mark in MARK.findall(tagged.text)]
     numbers = count_from(1)
     text = MARK.sub(lambda mark: f"{{{next(numbers)}}}", tagged.text)
@@ -175,7 +190,7 @@ def test_the_model_reads_a_sentence_without_holes(line: str, text: str, tags: li
 
 
 def test_entities_are_read_as_the_characters_they_stand_for() -> None:
-    tagged = parse("AT&amp;T &lt;b&gt; &#228;&#xE4;")
+    tagged = parsed("AT&amp;T &lt;b&gt; &#228;&#xE4;")
     assert (tagged.text, tagged.tags, tagged.escaped) == ("AT&T \ue000 ää", (), True)
     assert [part.raw for part in tagged.parts] == ["&lt;b&gt;"]
     assert not parse("<b>AT&T</b>").escaped
@@ -191,7 +206,7 @@ def test_nothing_is_lost_by_taking_a_line_apart() -> None:
     random = Random(1)
     for _ in range(300):
         text = line(random)
-        tagged = parse(text)
+        tagged = parsed(text)
         assert "".join(part.raw for part in scan(text)) == text
         parts = [tagged.parts[ord(mark) - FIRST] for mark in MARK.findall(tagged.text)]
         raws = [*(tag.raw for tag in tagged.tags), *(part.raw for part in parts)]
@@ -208,6 +223,15 @@ def test_words_keep_accents_and_scripts_without_spaces_are_split_by_character() 
     assert texts("日本のX線") == ["日", "本", "の", "X", "線"]
 
 
-def test_a_block_ends_a_text_and_a_line_break_does_not() -> None:
-    assert parse("<ul><li>One</li> <li>two<br>three</li></ul>").blocks == ["One", "two three"]
-    assert parse(" one <b>two</b> ").blocks == [" one two "]
+def test_tags_are_inside_a_text_or_around_it() -> None:
+    around = [
+        "<p> One <br/></p>",
+        "<b>one two</b>",
+        "<br/>one",
+        "one",
+        "",
+        "<i><b>one</b></i><br/>",
+    ]
+    assert not any(parse(text).has_inner for text in around)
+    inside = ["one <b>two</b>", "<p>one</p><p>two</p>", "<b>one</b>.", "one<br/>two"]
+    assert all(parse(text).has_inner for text in inside)

@@ -95,6 +95,89 @@ def test_every_hour_of_half_a_day_is_one_of_24(to: str, form: str) -> None:
             assert minutes in ([15],) if ":" in form else minutes in ([], [0]), one.text
 
 
+SPELLINGS = {
+    "de": (
+        *("{h} Uhr", "Um {h} Uhr.", "ab {h} Uhr", "gegen {h} Uhr", "{h} Uhr 30", "{h}.30 Uhr"),
+        *("Der Laden öffnet um {h} Uhr.", "Wir treffen uns um {h}:00 Uhr.", "Beginn: {h}:30 Uhr"),
+        *("Der Laden öffnet um {h} Uhr 30.", "Wir treffen uns um {h}.30 Uhr."),
+    ),
+    "fr": (
+        *("{h} h", "{h}h30", "{h} h 30", "{h} heures", "À {h} h.", "vers {h} h", "{h}h00"),
+        *("Le magasin ouvre à {h} h.", "Nous nous voyons à {h}h30.", "Début : {h} heures"),
+    ),
+    "es": (
+        *("{h}:00", "las {h}", "A las {h}.", "a las {h}:30", "a las {h} h", "{h}.30 h"),
+        *("La tienda abre a las {h}:00.", "Nos vemos a las {h}:30.", "Inicio: {h} h"),
+    ),
+}
+NUMBERS = [
+    "midnight",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+
+
+def hours_told(text: str) -> set[tuple[int, int]]:
+    """Return the times of day that an English text may mean, as hours from 0 to 23 and minutes."""
+    text = re.sub("noon|midday", "12:00", text.casefold()).replace("half past", "30 past")
+    for hour, name in enumerate(NUMBERS):
+        text = re.sub(rf"\b{name}\b", f"{hour}:00", text)
+    text = re.sub(r"30 past (\d+)(:00)?", r"\1:30", text)
+    found = set()
+    for one in re.finditer(r"(?<!\d)(\d\d?)(?:[:.h]\s?(\d\d))?(?:\s?([ap])\.m)?", text):
+        hour, minute = int(one[1]), int(one[2] or 0)
+        assert not one[3] or 0 < hour <= 12, text
+        found.add((hour % 12 + 12 * (one[3] == "p") if one[3] else hour % 24, minute))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("own", "form"), [(own, form) for own in SPELLINGS for form in SPELLINGS[own]]
+)
+def test_every_hour_of_24_is_told_in_english_or_a_message_names_it(own: str, form: str) -> None:
+    lines = [form.replace("{h}", str(hour)) for hour in range(25)]
+    for hour, one in enumerate(translated(lines, own, "en")):
+        minute, told = 30 * ("30" in form), hours_told(one.text)
+        # an hour before noon may be meant as one after it
+        expected = {(hour % 24, minute), (hour + 12 * (0 < hour < 12), minute)}
+        assert told & expected or one.checks, (lines[hour], one.text)
+
+
+@pytest.mark.parametrize("to", ["de", "fr", "es"])
+@pytest.mark.parametrize("text", ["5pm GMT", "5 PM EST.", "The call is at 5 p.m. GMT."])
+def test_no_stop_of_a_half_day_stands_before_a_time_zone(text: str, to: str) -> None:
+    [one] = translated([text], "en", to)
+    assert not re.search(r"\. (GMT|EST)", one.text), one.text
+
+
+def test_a_half_day_at_the_end_has_its_stop() -> None:
+    assert [one.text for one in translated(["3 Uhr", "ab 9 Uhr"], "de", "en")] == [
+        "3 a.m.",
+        "from 9 a.m.",
+    ]
+
+
+def test_a_name_that_only_the_lexicon_knows_is_translated() -> None:
+    texts = [one.text for one in translated(["zzgl. MwSt", "Mein iPhone"], "de", "en")]
+    assert "VAT" in texts[0] and "iPhone" in texts[1]
+
+
+@pytest.mark.parametrize("to", ["de", "fr", "es"])
+@pytest.mark.parametrize("text", ["3 in.", "The screw is 3 in. long."])
+def test_inches_stand_at_their_number(text: str, to: str) -> None:
+    assert "3 in." in translated([text], "en", to)[0].text
+
+
 def test_hours_from_and_to_are_those_of_24() -> None:
     for start in range(1, 13):
         for end in range(1, 13):
@@ -163,3 +246,29 @@ def test_a_time_zone_behind_any_time_stands(to: str, zone: str, time: str) -> No
 )
 def test_times_of_an_output_are_those_of_its_language(text: str, language: str, shown: str) -> None:
     assert with_hours(text, language) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "shown"),
+    [
+        ("at 12 a.m.", "um 12 Uhr", "at 12:00"),
+        ("at 12:30 a.m.", "um 12.30 Uhr", "at 12:30"),
+        ("at 12 a.m.", "at 12 a.m.", "at 12 a.m."),
+        ("at 12 a.m.", "a las 0", "at 12 a.m."),
+        ("at 12 p.m.", "um 12 Uhr", "at 12 p.m."),
+        ("at 3 a.m. 30.", "um 3 Uhr 30", "at 3:30 a.m."),
+        ("at 18 a.m. 30", "um 18 Uhr 30", "at 18:30"),
+        ("at 3 a.m. 30 people came", "um 3 Uhr kamen 30", "at 3 a.m. 30 people came"),
+        ("at \ue000 a.m.", "um \ue000 Uhr", "at 20:00"),
+        ("\ue000 a.m. \ue001", "\ue000 Uhr \ue001", "20:30"),
+    ],
+)
+def test_times_of_an_english_output_are_those_of_its_source(
+    text: str, source: str, shown: str
+) -> None:
+    parts = {"\ue000": "20", "\ue001": "30"}
+
+    def with_parts(text: str) -> str:
+        return "".join(parts.get(sign, sign) for sign in text)
+
+    assert with_hours(text, "en", source, with_parts).removesuffix(".") == shown.removesuffix(".")
