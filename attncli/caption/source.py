@@ -76,7 +76,6 @@ class ImageTraining(TrainingSource):
     data: ImageData
     module = "attncli.caption.data"
     unit, dev_unit = "captions", "images"
-    length_limits = "data.max_length"
     demo_name = "scenes"
     demo_sizes = (2000, 200, 200)
     demo_files = MappingProxyType(
@@ -90,7 +89,6 @@ class ImageTraining(TrainingSource):
     metrics = (*TrainingSource.metrics, "cider")
     comparison = Comparison(
         outputs="captions",
-        presets="presets of captioners",
         preset="show-attend-tell-soft-small",
         demo_preset="show-attend-tell-soft-nano",
         variants=("soft", "hard", "general", "sparsemax"),

@@ -54,7 +54,6 @@ class LabelTraining(TrainingSource):
     metrics = ("accuracy", "macro_f1")
     comparison = Comparison(
         outputs="labels",
-        presets="presets of classifiers",
         preset="bilstm-attention-small",
         demo_preset="bilstm-attention-nano",
         variants=tuple(TABLES["pooling"]),

@@ -146,7 +146,9 @@ class SetOption(OptionInfo):
     """The option -s of a command. tables: class of its tables, or of the settings of a run."""
 
     def __init__(self, tables: type, *, example: str = "") -> None:
-        example = example or names_of(tables)[0]
+        if not example:
+            name = names_of(tables)[0]
+            example = f"{name}={flat(to_dict(tables()))[name]}"
         super().__init__(
             default=...,
             param_decls=("--set", "-s"),

@@ -41,11 +41,10 @@ class Comparison(NamedTuple):
     """Comparison of the models of one kind of input, by `attn models compare`."""
 
     outputs: str  # what such models produce: "translations"
-    presets: str  # for messages: "presets for texts"
     preset: str  # that variants modify, where files are given
-    demo_preset: str  # the same for the embedded data
     variants: tuple[str, ...]  # compared if none is named
     metrics: Mapping[str, str]  # fields of Scores: their names in QUALITY; the first ranks variants
+    demo_preset: str = ""  # that variants modify, on the embedded data; "": the same
     settings: tuple[str, ...] = ()  # of every comparison; -s overrides them
     budget: tuple[str, ...] = ()  # settings for the embedded data; -s overrides them
     without_attention: str = ""  # family of the variant `none`; empty: there is none
@@ -74,11 +73,11 @@ class TrainingSource:
     unit: ClassVar[str]  # plural name of the examples: "sentence pairs"
     dev_unit: ClassVar[str] = ""  # plural name of the sources of a dev set; "": as unit
     vocabulary: ClassVar[tuple[str, str]] = ("{target:,} tokens",) * 2  # sizes: two of them; joint
-    length_limits: ClassVar[str]  # settings that exclude long examples
-    demo_name: ClassVar[str]  # name of the embedded data; also the default run folder
+    length_limits: ClassVar[str] = "data.max_length"  # settings that exclude long examples
+    demo_name: ClassVar[str] = "demo"  # name of the embedded data; also the default run folder
     demo_sizes: ClassVar[Sizes] = (0, 0, 0)  # of the embedded data
     demo_files: ClassVar[Mapping[str, str]] = {}  # settings of [data] that name embedded data
-    embedded: ClassVar[str]  # description of the embedded data, for the model card
+    embedded: ClassVar[str] = "no data"  # description of the embedded data, for the model card
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
     example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`; {}: a text
     table: ClassVar[type[DataConfig]]  # the table [data] of this kind

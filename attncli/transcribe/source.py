@@ -66,7 +66,6 @@ class AudioTraining(TrainingSource):
     data: AudioData
     module = "attncli.transcribe.data"
     unit = "recordings"
-    length_limits = "data.max_length"
     demo_name = "tones"
     demo_sizes = (1000, 100, 100)
     demo_files = MappingProxyType(
@@ -79,7 +78,6 @@ class AudioTraining(TrainingSource):
     metrics = ("wer", "cer", "exact")
     comparison = Comparison(
         outputs="transcripts",
-        presets="presets of models of speech",
         preset="listen-attend-spell-small",
         demo_preset="listen-attend-spell-nano",
         variants=("additive", "location_aware", "location_aware+local_p", "monotonic", "mocha"),

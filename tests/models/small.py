@@ -75,6 +75,14 @@ CLASSIFIERS = different(
 )
 
 
+def one_of_each_family(presets: Iterable[str]) -> list[str]:
+    """Return the narrowest of the presets of each family."""
+    found: dict[str, str] = {}
+    for name in sorted(presets, key=lambda name: model_config(name).embedding):
+        found.setdefault(model_config(name).family, name)
+    return list(found.values())
+
+
 @torch.no_grad()
 def add_noise(module: nn.Module, scale: float) -> None:
     """Add random numbers to every parameter: biases start at 0, which would hide mistakes."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from attncli.task.table import RUNNERS
 from tests.attncli.command_line import Attn
 from tests.fixtures.small import FILES
 
@@ -114,8 +115,8 @@ MISTAKES = [  # words, exit status, what the message says
     (f"{SCORED} --hypotheses nowhere", 1, "cannot read nowhere"),
     (f"{SCORED} --images nowhere -m x", 1, "nowhere cannot be read as images"),
     ("bulk a.md out -- translate -m {text}", 1, "for documents: attn translate -i a.md -o out"),
-    ("bulk in out", 1, "-- translate|classify|caption|transcribe|align"),
-    ("bulk translate -m en-de in out", 1, "-- translate|classify|caption|transcribe|align"),
+    ("bulk in out", 1, f"-- {'|'.join(RUNNERS)}"),
+    ("bulk translate -m en-de in out", 1, f"-- {'|'.join(RUNNERS)}"),
     ("bulk . out -- translate --show", 1, HERE),
     ("bulk . out -- translate -o out", 1, HERE),
     ("bulk . out -- translate -i in", 1, HERE),
