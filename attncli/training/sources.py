@@ -18,6 +18,7 @@ from attncli.training.config import RunConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.files import write_bytes
 from models.core.registry import source_name
+from models.core.settings import need_of
 from models.core.use_config import SavedSearchConfig
 
 if TYPE_CHECKING:
@@ -166,10 +167,11 @@ class TrainingSource:
             for name in other.settings:
                 if getattr(self.train, name) and name not in self.settings:
                     raise not_for(f"train.{name}", self.named, self.unit)
-        for name, needed in self.data.NEEDS.items():
-            if getattr(self.data, name) and not getattr(self.data, needed):
-                found = f"data.{name} without data.{needed}"
-                raise ModelError(found, "both", f"give --{needed} too")
+        for name in self.data.paths():
+            need = need_of(self, f"data.{name}")
+            if need and getattr(self.data, name) and not need.is_met(self):
+                option = need.place.removeprefix("data.")
+                raise ModelError(f"data.{name} without {need}", "both", f"give --{option} too")
         if self.train.metric not in ("auto", "loss", *self.metrics):
             expected = f"{', '.join(self.metrics)} or loss"
             raise ModelError(f"metric {self.train.metric} for {self.named}", expected)

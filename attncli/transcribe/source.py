@@ -25,7 +25,7 @@ from attncli.transcribe._examples import (
     read_transcripts,
 )
 from models.core.errors import ModelError
-from models.core.settings import option
+from models.core.settings import Need, option
 from models.core.use_config import SavedSearchConfig
 
 if TYPE_CHECKING:
@@ -38,17 +38,18 @@ FEW = 5000  # recordings, from which the default preset learns more than a small
 class AudioData(DataConfig):
     """Recordings and their transcripts."""
 
-    audio: str = option("", "a folder of recordings, or a TAR file of them")
-    transcripts: str = option("", "rows of recording, tab, text")
-    dev_transcripts: str = option("", "the same, for evaluation during training")
+    audio: str = option(
+        "", "a folder of recordings, or a TAR file of them", needs=Need("data.transcripts")
+    )
+    transcripts: str = option("", "rows of recording, tab, text", needs=Need("data.audio"))
+    dev_transcripts: str = option(
+        "", "the same, for evaluation during training", needs=Need("data.transcripts")
+    )
     max_seconds: float = option(20.0, "longest recording; longer ones are left out", above=0)
     augment: AugmentConfig = option(AugmentConfig, "changes of the sound in training")
 
     PARTS = MappingProxyType({"train": "transcripts", "dev": "dev_transcripts"})
     FOLDERS = ("audio",)
-    NEEDS = MappingProxyType(
-        {"audio": "transcripts", "transcripts": "audio", "dev_transcripts": "transcripts"}
-    )
 
     def rows(self, files: Sequence[Path | str], part: str = "train") -> list[Transcribed]:
         """Return the rows of a table of recordings."""

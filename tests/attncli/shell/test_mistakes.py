@@ -21,7 +21,7 @@ MISTAKES = [  # words, exit status, what the message says
     ("translate --bean 3", 2, "--beam"),
     ("translate -m {text} -i x.en x", 2, "--input"),
     ("translate -i one --input=two", 2, "--input is given 2 times"),
-    ("translate -m x -s search.temperature=0.5 x", 1, "expected search.method=sample"),
+    ("translate -m x -s search.temperature=0.5 x", 1, "without search.method=sample"),
     ("caption a.png -s search.bean=3", 1, "did you mean beam"),
     ("caption a.png -s beam=3", 1, "setting 'beam' without its table; expected search.beam"),
     ("caption a.png -s train.warmup=3", 1, "unknown setting 'train'"),
