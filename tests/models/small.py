@@ -51,7 +51,6 @@ def small_config(preset: str) -> Any:
         hidden=min(config.hidden // divisor, HIDDEN),
         readout=getattr(config, "readout", 0) // divisor,
         dropout=0.0,
-        attention_dropout=0.0,
         image=IMAGES,
         audio=changed(getattr(config, "audio", None), bands=FEATURES, channels=4),
     )
