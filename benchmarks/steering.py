@@ -26,11 +26,11 @@ from PIL import Image
 from sacrebleu import corpus_chrf
 
 from attncli.caption.images import steering_of
-from attncli.data import grammar, scenes
+from attncli.data import embedded, scenes
 from models.engines.captioner import Captioner
 from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import Translator
-from models.search.prefix import Look, Steering
+from models.search.steering import Look, Steering
 from models.storage.installed import chosen_model
 
 SEED = 71
@@ -172,7 +172,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=count)
     given = parser.parse_args()
     for name in given.model:
-        pairs = grammar.split(1, 1, 2000, seed=SEED).test
+        pairs = embedded.split(1, 1, 2000, seed=SEED).test
         links = defaultdict[str, set[str]](set)
         for pair in pairs:
             source, target = pair.source.split(), pair.target.split()

@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attncli.training.config import RunConfig, read_run_config
-from attncli.training.toml import read_toml, to_toml
+from attncli.training.config import RunConfig, read_run_config, read_toml, to_toml
 from models.core.config import ModelConfig, every_setting
 from models.core.files import write_text
 from models.core.settings import from_dict, to_dict

@@ -1,4 +1,4 @@
-"""Write the embedded sentences of `attn train`: attncli/data/embedded/grammar.tsv.xz.
+"""Write the embedded sentences of `attn train`: attncli/data/grammar.tsv.xz.
 
     python recipes/write_grammar.py
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from grammar import rows
 
-FILE = Path(__file__).parents[1] / "attncli/data/embedded/grammar.tsv.xz"
+FILE = Path(__file__).parents[1] / "attncli/data/grammar.tsv.xz"
 COUNT = 9_100  # 8,000 for training, 500 of dev, 500 of test, and repeated ones
 
 

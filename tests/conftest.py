@@ -28,7 +28,7 @@ import pytest
 import torch
 from PIL import Image
 
-from attncli.data.grammar import Pair, generate
+from attncli.data.embedded import Pair, generate
 from attncli.render.plots import curves
 from attncli.shell import app
 from attncli.train import saving

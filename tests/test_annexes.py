@@ -145,5 +145,5 @@ def test_a_row_names_a_part_that_is_there() -> None:
 
 
 def test_a_file_that_is_needed_is_missed(tmp_path: Path) -> None:
-    found = failures({"attncli.options.help_page"}, [], tmp_path)
+    found = failures({"attncli.options.fields"}, [], tmp_path)
     assert any(line.startswith("attncli.shell.app: ModuleNotFoundError") for line in found)

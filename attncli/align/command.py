@@ -21,7 +21,7 @@ from attncli.data.streams import check_inputs, check_output, open_input, open_ou
 from attncli.options.fields import command
 from attncli.options.line_streams import Drawing, Output, Picture, check_drawing
 from attncli.options.shared import MODEL, From, PictureFile, Show, To
-from attncli.render.alignment_writers import FORMATS, FormatName, format_of, heat_maps, written
+from attncli.render.alignment import FORMATS, FormatName, format_of, heat_maps, written
 from attncli.task.panels import AlignedPair
 from attncli.terminal import console
 from attncli.terminal.messages import counted, current_screen

@@ -14,8 +14,7 @@ from attncli.options import loading
 from attncli.options.loading import model_names
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
-from attncli.render.alignment import linked, page, pair_record
-from attncli.render.alignment_writers import FORMATS, heat_maps, written
+from attncli.render.alignment import FORMATS, heat_maps, linked, page, pair_record, written
 from attncli.task.panels import AlignedPair
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import current_screen

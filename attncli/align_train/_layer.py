@@ -27,7 +27,7 @@ from models.core.files import write_text
 from models.core.use_config import AlignConfig
 from models.engines.translator import Translator
 from models.networks.bundle import Bundle, build, read, save, sizes_of
-from models.networks.transformer_decoder import AlignmentLayer, TransformerDecoder
+from models.networks.transformer import AlignmentLayer, TransformerDecoder
 from models.search.batching import length_batches
 from models.storage.archive import read_about, read_card
 from models.storage.digests import weights_hash

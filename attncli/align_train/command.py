@@ -14,8 +14,8 @@ from attncli.options import loading
 from attncli.options.settings import Options, SetOption
 from attncli.options.shared import Device, PairFiles, Threads
 from attncli.terminal import console
+from attncli.train.command_line import check_run_folder
 from attncli.train.display import Display, train_shown
-from attncli.train.options import check_run_folder
 from attncli.training.config import TrainConfig
 from attncli.translate.corpora import CorpusConfig
 from models.core.files import locked

@@ -19,8 +19,7 @@ from typing import Any
 import typer
 
 from attncli.data.lines import CHUNK_LINES
-from attncli.options.fields import function_of
-from attncli.options.help_page import HelpPage
+from attncli.options.fields import HelpPage, function_of
 from attncli.options.loading import as_folders, readable
 from attncli.task.runner import AnyRunner
 from attncli.task.table import TASKS, find_runner

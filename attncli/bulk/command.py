@@ -14,7 +14,7 @@ from attncli.bulk._shards import irregular, sources_of
 from attncli.data.lines import CHUNK_LINES
 from attncli.data.named_files import GROUP
 from attncli.data.streams import check_output
-from attncli.options.help_page import HelpPage
+from attncli.options.fields import HelpPage
 from attncli.options.loading import row_inputs
 from attncli.task.table import RUNNERS, find_runner
 from attncli.terminal import console

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from attncli.render.image_maps import is_content_word
-from attncli.scoring.rouge import Words
+from attncli.scoring.sequences import Words
 from models.text.normalise import nfc
 
 # Words of a caption as the COCO tools count them: Penn Treebank tokens without punctuation.

@@ -14,8 +14,7 @@ from attncli.caption._captions import Images, styled
 from attncli.caption._scores import caption_scores
 from attncli.caption.features import half
 from attncli.data.named_files import open_images
-from attncli.render.image_attention import figure
-from attncli.render.image_maps import attention_maps
+from attncli.render.image_maps import attention_maps, figure
 from attncli.render.page import data_url
 from attncli.scoring.sequences import exact_match
 from attncli.task.panels import ShownExample, spread

@@ -11,7 +11,7 @@ from attncli.caption.runner import RAISED, CaptionedImage, figures
 from attncli.data.named_files import SUFFIXES
 from attncli.data.streams import open_output
 from attncli.options.line_streams import NAME, PictureFiles
-from attncli.task.equal_outputs import EqualOutputs
+from attncli.task.runner import EqualOutputs
 from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.files import write_bytes, write_text
@@ -62,7 +62,7 @@ def frame(format: str) -> tuple[bytes, bytes]:
     """Return the bytes before the first result and those after the last: of a page in HTML."""
     if format != "html":
         return b"", b""
-    from attncli.render.image_attention import FOOT, HEAD
+    from attncli.render.image_maps import FOOT, HEAD
 
     return HEAD.encode(), FOOT.encode()
 
@@ -77,7 +77,7 @@ def open_attention(place: str | None, *, alone: bool) -> Iterator[Draw]:
     if place is None:
         yield lambda outcomes: None
         return
-    from attncli.render.image_attention import WRITERS, writer_of
+    from attncli.render.image_maps import WRITERS, writer_of
 
     files = PictureFiles(place)
     write_maps = writer_of(files.pattern, WRITERS)

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from attncli.caption._cider import References, cider_d, words
-from attncli.scoring.rouge import Words, f_score
+from attncli.scoring.sequences import Words, f_score
 from models.core.errors import ModelError
 
 COCO_BETA = 1.2  # of ROUGE-L

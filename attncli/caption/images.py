@@ -12,7 +12,7 @@ from attncli.data.named_files import STDIN, NamedFile
 from attncli.faithful.look import box_of, look_of
 from models.core.errors import InputError, ModelError
 from models.core.limits import IMAGE_PIXELS
-from models.search.prefix import PLAIN, Look, Steering
+from models.search.steering import PLAIN, Look, Steering
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -174,14 +174,13 @@ class CaptionRunner(LoadedRunner[NamedFile, CaptionedImage, "Captioner", Caption
 
     def heat_map(self, result: CaptionedImage) -> str:
         """Return the attention map of each word."""
-        from attncli.render.image_attention import maps_as_text
+        from attncli.render.image_maps import maps_as_text
 
         return maps_as_text(result.attention, current_screen()) if result.attention else ""
 
     def page(self, result: CaptionedImage) -> tuple[bytes, int] | None:
         """Return the image whose caption shows the map of the word pointed at."""
-        from attncli.render.image_attention import SIDE, html_page
-        from attncli.render.image_maps import fitting
+        from attncli.render.image_maps import SIDE, fitting, html_page
 
         maps = result.attention
         return (html_page(maps), fitting(maps.image, SIDE)[1] + BELOW) if maps else None
@@ -209,7 +208,7 @@ def name_of(file: NamedFile) -> str:
 
 def figures(outcomes: Iterable[CaptionedImage]) -> bytes:
     """Return the figures of images in a page, or why there is none."""
-    from attncli.render.image_attention import fault, figure
+    from attncli.render.image_maps import fault, figure
 
     rows = []
     for outcome in outcomes:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from attncli.catalogue._runs import is_run, summary
 from attncli.train.configuration import check_effects, run_config
-from attncli.training.toml import to_toml
+from attncli.training.config import to_toml
 from models.core import registry
 from models.core.attention_config import all_parts, part_fields
 from models.core.config import ModelConfig
@@ -19,9 +19,8 @@ from models.core.sources import source_of, vocabulary_sizes
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.storage import presets as zoo
-from models.storage.archive import About, Facts, read_card, read_facts
+from models.storage.archive import About, Facts, read_card, read_facts, read_lexicon_bytes
 from models.storage.installed import find_model, installed
-from models.storage.lexicon import read_lexicon_bytes
 from models.storage.settings import read_settings
 from models.text.lexicon import Lexicon
 

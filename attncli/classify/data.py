@@ -14,7 +14,7 @@ from attncli.classify._scores import score_labels
 from attncli.classify._table import LabelledText, check_order, read_labelled
 from attncli.classify.source import LabelTraining
 from attncli.data.corpus import SEED
-from attncli.render.training_samples import heat_map
+from attncli.render.page import heat_map
 from attncli.task.panels import ShownExample, spread
 from attncli.training.config import TrainConfig
 from attncli.training.dev import Data, Decode, DevSet

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from attncli.classify._table import LabelledText, read_labelled
-from attncli.data.embedded import as_table
-from attncli.data.grammar import split_tenses
+from attncli.data.embedded import as_table, split_tenses
 from attncli.training.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError

@@ -23,11 +23,11 @@ from attncli.render.plots import FORMATS, variant_curves
 from attncli.render.rows import columns
 from attncli.terminal import console
 from attncli.terminal.messages import counted, rounded_time
-from attncli.train import options
+from attncli.train import command_line
 from attncli.train.command_line import settings
 from attncli.train.display import Display, memory_advice, stoppable
+from attncli.train.events import read_log
 from attncli.train.folder import RunFolder
-from attncli.train.log import read_log
 from attncli.training.config import RunConfig
 from attncli.training.sources import (
     Comparison,
@@ -208,14 +208,14 @@ def _refused(message: str, option: str) -> typer.BadParameter:
     return typer.BadParameter(message, param_hint=f"'{option}'")
 
 
-class SpreadCompare(options.SpreadCommand):
+class SpreadCompare(command_line.SpreadCommand):
     """A command whose ``--train``, ``--dev`` and ``--test`` take all values that follow."""
 
-    spread = (TRAIN, options.DEV, TEST)
+    spread = (TRAIN, command_line.DEV, TEST)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareCommand(options.RunOptions):
+class CompareCommand(command_line.RunOptions):
     """Train and compare variants of a model.
 
     The model is a translator, captioner, classifier or transcriber. All variants are trained on
@@ -267,7 +267,7 @@ class CompareCommand(options.RunOptions):
         tuple[Path, ...],
         list[Path] | None,
         typer.Option(
-            options.DEV,
+            command_line.DEV,
             metavar="FILE...",
             help="Dev set, as in `attn train`; without it, a part is held out.",
         ),
@@ -318,7 +318,7 @@ class CompareCommand(options.RunOptions):
         data = ComparedData(self.train, of_pairs, inputs, tests)
         base = base_config(data, self.preset, self.assigned, self.start_from)
         check_files([*base.data.inputs, *tests.paths])
-        options.check_run_folder(self.output)
+        command_line.check_run_folder(self.output)
         usual = () if self.grid else comparison_of(base.model.family).variants
         chosen = with_grid(self.names or usual, self.grid)
         found = variants(chosen, base, self.assigned)

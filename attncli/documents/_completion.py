@@ -27,6 +27,8 @@ GROUPS = ("resources", "plurals", "string-array", "xliff", "file", "body", "grou
 NAMES = ("name", "quantity", "id", "original")  # attributes that tell elements apart
 NONE = ("", "~", "null")  # plain values of YAML and JSON that are none
 MemberLayout = Literal["block", "flow", "element", "unit"]
+Path = tuple[tuple[str, int], ...]
+Insertion = tuple[int, int, str]  # start and end of a span, and the text in its place
 
 
 class Member(NamedTuple):
@@ -41,10 +43,6 @@ class Member(NamedTuple):
     members: tuple[Member, ...] | None = None  # of a group
     style: MemberLayout = "block"  # how the members of a group are written
     before: str = ""  # each member of a group in blocks: spaces, the sign of a list
-
-
-Path = tuple[tuple[str, int], ...]
-Insertion = tuple[int, int, str]  # start and end of a span, and the text in its place
 
 
 def completed(source: str, existing: str, format: str) -> tuple[str, list[Span]]:

@@ -60,6 +60,16 @@ CALLOUT = re.compile(r"\[!\w{1,20}\](?:[^\n]*[^ \t\n])?(?=[ \t]*\n)")
 TITLE = "title"  # name of the break behind it
 ELEMENT = re.compile(r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*)[^<>]*?(?P<empty>/)?>")
 EMPTY = re.compile("br|img|hr|wbr|input", re.IGNORECASE)
+FRONT_MATTER = re.compile(
+    r"\ufeff?(?P<mark>---|\+\+\+)[ \t]*(?:\r\n|\n|\r)(?P<fields>.*?)"
+    r"^(?:(?P=mark)|\.\.\.)[ \t]*$",
+    re.S | re.M,
+)
+SPECIAL = re.compile(
+    r"[`*$~|\[\]]|\\(?=[!-/:-@\[-`{-~])|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)|&(?=#?\w+;)"
+)
+FIRST = r"[-+*#=|~`]|&[gl]t;|\d+[.)]$|!!!"  # words that have a meaning at the start of a line
+KEPT = {"fence": "code blocks", "code_block": "code blocks", "front": "front matter"}
 
 
 class Unmatched(Exception):
@@ -232,18 +242,6 @@ def _target_end(text: str, at: int) -> int:
         title = parseLinkTitle(text, at, len(text))
         at = after_spaces(title.pos) if title.ok else at
     return at + 1 if text.startswith(")", at) else 0
-
-
-FRONT_MATTER = re.compile(
-    r"\ufeff?(?P<mark>---|\+\+\+)[ \t]*(?:\r\n|\n|\r)(?P<fields>.*?)"
-    r"^(?:(?P=mark)|\.\.\.)[ \t]*$",
-    re.S | re.M,
-)
-SPECIAL = re.compile(
-    r"[`*$~|\[\]]|\\(?=[!-/:-@\[-`{-~])|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)|&(?=#?\w+;)"
-)
-FIRST = r"[-+*#=|~`]|&[gl]t;|\d+[.)]$|!!!"  # words that have a meaning at the start of a line
-KEPT = {"fence": "code blocks", "code_block": "code blocks", "front": "front matter"}
 
 
 def read(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:

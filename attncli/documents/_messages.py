@@ -26,6 +26,30 @@ from models.core.limits import DIGITS
 from models.text.normalise import with_pairs
 
 CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "a": "\a", "b": "\b", "v": "\v"}
+STRING = r'"([^"\\\r\n]*(?:\\.[^"\\\r\n]*)*)"'
+FIELD = re.compile(
+    rf"^[ \t]*(?P<name>msgctxt|msgid_plural|msgid|msgstr)(?:\[(?P<form>\d+)\])?[ \t]*"
+    rf"(?P<value>{STRING}[ \t]*(?:(?:\r\n|\n|\r)[ \t]*{STRING}[ \t]*)*)$",
+    re.MULTILINE,
+)
+ONE_FORM = re.compile(r"nplurals\s*=\s*1\s*;")  # a language without a singular
+HEADER = re.compile(  # parts that are written: the language, and the blanks of a template
+    r"\bLanguage:[ \t]*(?P<language>[^\\\"\s]*)|\bcharset=(?!(?i:utf-8))(?P<charset>[\w.-]+)"
+    r"|\bnplurals=(?P<forms>INTEGER)|\bplural=(?P<plural>EXPRESSION)"
+)
+KEY = r"(?P<key>(?:[^\s:=\\#!]|\\.)[^\s:=\\]*(?:\\.[^\s:=\\]*)*)"
+ENTRY = re.compile(
+    rf"^[ \t\f]*{KEY}[ \t\f]*[:=]?[ \t\f]*(?P<value>[^\\\r\n]*(?:\\(?:\r\n|.)[^\\\r\n]*)*)",
+    re.MULTILINE | re.DOTALL,
+)
+COMMENT = re.compile(r"^[ \t\f]*[#!][^\r\n]*", re.MULTILINE)
+FORMAT = re.compile(r"\{\d")
+INNER = r'[^"\\]*(?:\\.[^"\\]*)*'  # without a group for each character, which takes memory
+PART = re.compile(  # "key" = "value"; between comments
+    rf'/\*.*?\*/|//[^\n]*|(?P<key>"{INNER}"|(?<![\w.-])[\w.-]+)\s*=\s*(?P<value>"(?P<text>{INNER})")\s*;'
+    rf'|"{INNER}(?:"|\Z)',  # a string that is no key is read once
+    re.DOTALL,
+)
 
 
 class Escapes:
@@ -56,17 +80,6 @@ class Escapes:
         return "".join(self.escapes.get(sign, sign) for sign in text)
 
 
-STRING = r'"([^"\\\r\n]*(?:\\.[^"\\\r\n]*)*)"'
-FIELD = re.compile(
-    rf"^[ \t]*(?P<name>msgctxt|msgid_plural|msgid|msgstr)(?:\[(?P<form>\d+)\])?[ \t]*"
-    rf"(?P<value>{STRING}[ \t]*(?:(?:\r\n|\n|\r)[ \t]*{STRING}[ \t]*)*)$",
-    re.MULTILINE,
-)
-ONE_FORM = re.compile(r"nplurals\s*=\s*1\s*;")  # a language without a singular
-HEADER = re.compile(  # parts that are written: the language, and the blanks of a template
-    r"\bLanguage:[ \t]*(?P<language>[^\\\"\s]*)|\bcharset=(?!(?i:utf-8))(?P<charset>[\w.-]+)"
-    r"|\bnplurals=(?P<forms>INTEGER)|\bplural=(?P<plural>EXPRESSION)"
-)
 PO = Escapes(
     r"\\(?:x(?P<code>[0-9A-Fa-f]{1,2})|(?P<octal>[0-7]{1,3})|(?P<sign>.))", "ntrabfv", '\\"'
 )
@@ -144,13 +157,6 @@ def _quoted_lines(text: str, *, line_end: str) -> str:
     return line_end.join(parts) or '""'
 
 
-KEY = r"(?P<key>(?:[^\s:=\\#!]|\\.)[^\s:=\\]*(?:\\.[^\s:=\\]*)*)"
-ENTRY = re.compile(
-    rf"^[ \t\f]*{KEY}[ \t\f]*[:=]?[ \t\f]*(?P<value>[^\\\r\n]*(?:\\(?:\r\n|.)[^\\\r\n]*)*)",
-    re.MULTILINE | re.DOTALL,
-)
-COMMENT = re.compile(r"^[ \t\f]*[#!][^\r\n]*", re.MULTILINE)
-FORMAT = re.compile(r"\{\d")
 PROPERTIES = Escapes(
     r"\\(?:u(?P<code>[0-9A-Fa-f]{4})|(?:\r\n|\r|\n)[ \t\f]*|(?P<sign>.))", "ntrf", "\\"
 )
@@ -183,12 +189,6 @@ def _property(text: str, *, doubled: bool, ascii_only: bool) -> str:
     return "".join(chr(code) if code < 0x80 else f"\\u{code:04x}" for code in codes)
 
 
-INNER = r'[^"\\]*(?:\\.[^"\\]*)*'  # without a group for each character, which takes memory
-PART = re.compile(  # "key" = "value"; between comments
-    rf'/\*.*?\*/|//[^\n]*|(?P<key>"{INNER}"|(?<![\w.-])[\w.-]+)\s*=\s*(?P<value>"(?P<text>{INNER})")\s*;'
-    rf'|"{INNER}(?:"|\Z)',  # a string that is no key is read once
-    re.DOTALL,
-)
 STRINGS = Escapes(r"\\(?:U(?P<code>[0-9A-Fa-f]{4})|(?P<sign>.))", "tnr", '\\"')
 
 

@@ -26,6 +26,13 @@ R = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 SPACES = " {3,}"  # in place of a tab
 PRESERVE = ("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+NESTED = (f"{W}hyperlink", f"{W}ins", f"{W}smartTag")  # elements that contain runs
+DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
+RUN, FORMATTING, TEXT, HYPHEN = (f"{W}{name}" for name in ("r", "rPr", "t", "noBreakHyphen"))
+BREAKS = (f"{W}br", f"{W}cr", f"{W}tab", f"{W}ptab")
+PARAGRAPH_FORMATTING = f"{W}pPr"
+LINK = re.compile(r"\s*HYPERLINK\b")  # the code of a field whose result is text of the author
+OUTER = (f"{A}pPr", f"{A}endParaRPr")  # first and last of a paragraph
 
 
 def formatting_of(run: Node, space: str) -> str:
@@ -52,14 +59,6 @@ def clear(element: Node, *, but: str = "") -> None:
     for child in list(element):
         if child.tag != but:
             element.remove(child)
-
-
-NESTED = (f"{W}hyperlink", f"{W}ins", f"{W}smartTag")  # elements that contain runs
-DROPPED = (f"{W}proofErr", f"{W}lastRenderedPageBreak", f"{W}softHyphen")
-RUN, FORMATTING, TEXT, HYPHEN = (f"{W}{name}" for name in ("r", "rPr", "t", "noBreakHyphen"))
-BREAKS = (f"{W}br", f"{W}cr", f"{W}tab", f"{W}ptab")
-PARAGRAPH_FORMATTING = f"{W}pPr"
-LINK = re.compile(r"\s*HYPERLINK\b")  # the code of a field whose result is text of the author
 
 
 def read_word(content: bytes, options: DocumentOptions) -> Document:
@@ -175,9 +174,6 @@ def _text_element(parent: Node, tag: str, text: str) -> Node:
     element = parent.makeelement(tag, dict([PRESERVE]))
     element.text = text
     return element
-
-
-OUTER = (f"{A}pPr", f"{A}endParaRPr")  # first and last of a paragraph
 
 
 def read_slides(content: bytes, options: DocumentOptions) -> Document:

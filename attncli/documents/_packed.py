@@ -32,6 +32,25 @@ MARKED = re.compile(r"\.(?:xml|rels|x?html?|ncx|opf)$", re.I)  # files with tags
 # zipfile expands files of other methods beyond the sizes that they declare
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError, ValueError)
+BEGIN, END = "\ue000", "\ue001"
+SIGN = re.compile(f"{BEGIN}(/?)([0-9]+){END}")
+SPACE = re.compile(r"\s+")
+REGIONS = {"en": "US", "de": "DE", "fr": "FR", "es": "ES"}  # office programs want one
+NO_LANGUAGE = "zxx"  # of ISO 639, for what is no text
+XML_HEAD = {"encoding": "UTF-8", "xml_declaration": True, "standalone": True}
+T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+SHEET = f"{{urn:oasis:names:tc:opendocument:xmlns:office:1.0}}spreadsheet/{TABLE}table"
+PARAGRAPHS = (f"{T}p", f"{T}h")
+PAIRS = (f"{T}span", f"{T}a")
+BREAKS = {f"{T}line-break": "br", f"{T}tab": TAB, f"{T}s": TAB}  # several spaces, like a tab
+PAGES = (".xhtml", ".html", ".htm")
+CONTENTS = ".ncx"  # the table of contents of EPUB 2
+PACKAGE = ".opf"
+LANGUAGE = re.compile(r"<dc:language\b[^<>]*>\s*(?P<code>[^<\s]*)")
+LABEL = re.compile(r"(?<=<text>)[^<]+(?=</text>)")
+BOOK = "an e-book"
 
 
 class Archive(NamedTuple):
@@ -97,14 +116,6 @@ def write_archive(archive: Archive, changed: Mapping[str, bytes]) -> bytes:
 
 def _not_of(kind: str) -> DamagedError:
     return DamagedError(f"not {kind}", "the format that the end of its name tells")
-
-
-BEGIN, END = "\ue000", "\ue001"
-SIGN = re.compile(f"{BEGIN}(/?)([0-9]+){END}")
-SPACE = re.compile(r"\s+")
-REGIONS = {"en": "US", "de": "DE", "fr": "FR", "es": "ES"}  # office programs want one
-NO_LANGUAGE = "zxx"  # of ISO 639, for what is no text
-XML_HEAD = {"encoding": "UTF-8", "xml_declaration": True, "standalone": True}
 
 
 class InlinePart(NamedTuple):
@@ -225,15 +236,6 @@ def _name_language(root: Node, format: OfficeFormat, to: str) -> None:
                 element.set(format.country, region or "none")
 
 
-T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
-TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
-SHEET = f"{{urn:oasis:names:tc:opendocument:xmlns:office:1.0}}spreadsheet/{TABLE}table"
-PARAGRAPHS = (f"{T}p", f"{T}h")
-PAIRS = (f"{T}span", f"{T}a")
-BREAKS = {f"{T}line-break": "br", f"{T}tab": TAB, f"{T}s": TAB}  # several spaces, like a tab
-
-
 def read_open_document(content: bytes, options: DocumentOptions) -> Document:
     """Return the text of paragraphs, cells and notes, as LibreOffice writes them.
 
@@ -322,14 +324,6 @@ def _rebuild(paragraph: Node, parts: Iterable[InlinePart]) -> None:
         else:
             element.tail = None
             parent.append(element)
-
-
-PAGES = (".xhtml", ".html", ".htm")
-CONTENTS = ".ncx"  # the table of contents of EPUB 2
-PACKAGE = ".opf"
-LANGUAGE = re.compile(r"<dc:language\b[^<>]*>\s*(?P<code>[^<\s]*)")
-LABEL = re.compile(r"(?<=<text>)[^<]+(?=</text>)")
-BOOK = "an e-book"
 
 
 def read_book(content: bytes, options: DocumentOptions) -> Document:

@@ -29,6 +29,15 @@ from models.core.errors import ConfigurationError, InputError, UnknownNameError,
 from models.text.normalise import with_pairs
 
 DELIMITERS = ",;\t|"
+DEEP = "*."  # before the name of a field: at any depth
+TOKEN = re.compile(r'["{}\[\]]')
+COLON = re.compile(r"[ \t\r]*:")
+LONGEST = 1000  # characters of the path of a field; names of fields are shorter
+LOCALE = re.compile(r'"@@locale"\s*:\s*"(?P<code>[^"\\]*)"')  # of an ARB file
+TEXT = "tag:yaml.org,2002:str"
+DAMAGED = (yaml.YAMLError, RecursionError, ValueError, OverflowError)
+MARKS = re.compile(r"(?:[&!]\S*\s+)+")  # an anchor and a tag
+LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w+)?")
 
 
 class Cell(NamedTuple):
@@ -116,13 +125,6 @@ def _check_fields(options: DocumentOptions, known: Collection[str]) -> None:
     for name in (*options.fields, *options.keep):
         if known and not any(_leads_to(path, [name]) for path in known):
             raise unknown_name("field", name, known)
-
-
-DEEP = "*."  # before the name of a field: at any depth
-TOKEN = re.compile(r'["{}\[\]]')
-COLON = re.compile(r"[ \t\r]*:")
-LONGEST = 1000  # characters of the path of a field; names of fields are shorter
-LOCALE = re.compile(r'"@@locale"\s*:\s*"(?P<code>[^"\\]*)"')  # of an ARB file
 
 
 def read_json(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:
@@ -222,12 +224,6 @@ def _json_values(
             else:
                 path = outer.pop()
     _check_fields(options, names)
-
-
-TEXT = "tag:yaml.org,2002:str"
-DAMAGED = (yaml.YAMLError, RecursionError, ValueError, OverflowError)
-MARKS = re.compile(r"(?:[&!]\S*\s+)+")  # an anchor and a tag
-LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w+)?")
 
 
 def read_yaml(content: str, options: DocumentOptions, *, start: int = 0) -> Iterator[DocumentPart]:

@@ -50,6 +50,26 @@ TOKEN = re.compile(
 ATTRIBUTE = re.compile(
     r"(?P<name>[\w:.-]+)\s*=\s*(?P<quote>[\"'])(?P<value>.*?)(?P=quote)", re.DOTALL
 )
+PAIRS: dict[str, PieceKind] = {"bpt": "open", "bx": "open", "sc": "open", "START": "open"}
+ANGULAR = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")  # names of pairs
+FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
+ANDROID = ("string", "item")  # elements of texts
+LANGUAGE, TIMED_BLOCKS = "xml:lang", ("tt", "body", "div", "p")
+CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
+# bounded repetitions, so that a code without an end takes linear time
+TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.{,1000}?</\1\s*>|<[^<>\[\]]*>", re.DOTALL)
+BREAK = re.compile(r"(?:(?<!\s)\s+)?<(?:\w+:)?br\b[^<>]*>\s*")
+# the groups as those of `subtitles.SRT_TAG`; a prefix is no part of the name
+TIMED_TAG = re.compile(
+    r"<(?P<close>/)?(?:[\w.-]+:)?(?P<name>(?!metadata\b)[\w.-]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*(?<!/)>"
+    r"|<(?P<meta>(?:[\w.-]+:)?metadata)\b.{,1000}?</(?P=meta)\s*>|<!--.*?-->|<[^<>]*>|&\#?\w+;",
+    re.DOTALL,
+)
+WIDEST = 200  # spaces before an element on its line
+DONE = 'state="translated"'
+NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
+ESCAPE = re.compile(r"(?P<codes>(?:\\u[0-9A-Fa-f]{4})+)|\\(?P<sign>.)|\"", re.DOTALL)
+CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 
 
 class Element(NamedTuple):
@@ -161,27 +181,7 @@ def _piece(token: re.Match[str]) -> Piece:
     return Piece(kind, *span, raw, "", name)
 
 
-PAIRS: dict[str, PieceKind] = {"bpt": "open", "bx": "open", "sc": "open", "START": "open"}
 PAIRS |= {"ept": "close", "ex": "close", "ec": "close", "CLOSE": "close"}
-ANGULAR = re.compile(r"(START|CLOSE)_(\w+?)(?:_\d+)?")  # names of pairs
-FIXED = re.compile(r"""\s(?:translate=["']no|mtype=["']protected)\b""")
-ANDROID = ("string", "item")  # elements of texts
-LANGUAGE, TIMED_BLOCKS = "xml:lang", ("tt", "body", "div", "p")
-CODES = frozenset(("ph", "bpt", "ept", "it", "sub"))  # of XLIFF 1.2: code of another format
-# bounded repetitions, so that a code without an end takes linear time
-TAG = re.compile(r"<(ph|bpt|ept|it)\b[^<>]*(?<!/)>.{,1000}?</\1\s*>|<[^<>\[\]]*>", re.DOTALL)
-BREAK = re.compile(r"(?:(?<!\s)\s+)?<(?:\w+:)?br\b[^<>]*>\s*")
-# the groups as those of `subtitles.SRT_TAG`; a prefix is no part of the name
-TIMED_TAG = re.compile(
-    r"<(?P<close>/)?(?:[\w.-]+:)?(?P<name>(?!metadata\b)[\w.-]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*(?<!/)>"
-    r"|<(?P<meta>(?:[\w.-]+:)?metadata)\b.{,1000}?</(?P=meta)\s*>|<!--.*?-->|<[^<>]*>|&\#?\w+;",
-    re.DOTALL,
-)
-WIDEST = 200  # spaces before an element on its line
-DONE = 'state="translated"'
-NEW = re.compile(r"state=.(?:new|initial|needs-translation).")
-ESCAPE = re.compile(r"(?P<codes>(?:\\u[0-9A-Fa-f]{4})+)|\\(?P<sign>.)|\"", re.DOTALL)
-CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 
 
 def read(content: str, options: DocumentOptions) -> Iterator[DocumentPart]:

@@ -26,6 +26,20 @@ SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*\s*$")
 REFERENCE = re.compile(r"&#(?:\d{20,}|[xX][0-9a-fA-F]{20,});?")  # of no character of Unicode
 
 Width = Callable[[str], int]
+Texts = tuple[str, ...]
+AUTO = "auto"  # as source language: recognised for each text
+FLAG = "#, fuzzy\n"  # of gettext, whose programs do not use such a translation
+TRANSLATED = "texts that have a translation"  # a kind of `Kept`
+PARTS = re.compile(
+    rf"({LINE_END.pattern}|(?<! )[ ]*\t[ ]*|(?<! )[ ]+\|[ ]+(?![^{{}}]{{0,200}}\}}\}}))"
+)  # between the texts of a string
+CHOICE = re.compile(r"\{\s*\w+\s*,\s*choice\s*,")
+# patterns of dates and times, such as MM/DD/YYYY and h:mm a, and units
+NO_WORDS = re.compile(
+    r"(?=.*([yMDdHhms])\1)(?:([yYMLdDEeHhKkmsSaAzZ])\2{,4}(?:[\s.,:/'_-]+|(?<=[Dd])T|$)){2,}"
+    r"|(?:([yMDdHhms])\3+){2,}|[b-df-hj-np-tv-xz]{2,3}"
+)
+WRAPPED = 40  # characters of a line that was probably divided for its width
 
 
 def unescaped(text: str) -> str:
@@ -81,11 +95,6 @@ def continues(before: str, text: str) -> bool:
     return not begins_as_text(text)
 
 
-Texts = tuple[str, ...]
-AUTO = "auto"  # as source language: recognised for each text
-FLAG = "#, fuzzy\n"  # of gettext, whose programs do not use such a translation
-
-
 class DocumentSegment(NamedTuple):
     """A span of the content that is replaced by the translation of its texts."""
 
@@ -109,7 +118,6 @@ class Kept(NamedTuple):
     is_fault: bool = False  # True if it could not be read
 
 
-TRANSLATED = "texts that have a translation"  # a kind of `Kept`
 DocumentPart = DocumentSegment | Kept | None  # None: a value without letters
 
 
@@ -226,18 +234,6 @@ def language_segment(span: Span, to: str) -> DocumentSegment:
 def has_letters(text: str) -> bool:
     """Return True if a text has a letter, so that there is something to translate."""
     return any(map(str.isalpha, text))
-
-
-PARTS = re.compile(
-    rf"({LINE_END.pattern}|(?<! )[ ]*\t[ ]*|(?<! )[ ]+\|[ ]+(?![^{{}}]{{0,200}}\}}\}}))"
-)  # between the texts of a string
-CHOICE = re.compile(r"\{\s*\w+\s*,\s*choice\s*,")
-# patterns of dates and times, such as MM/DD/YYYY and h:mm a, and units
-NO_WORDS = re.compile(
-    r"(?=.*([yMDdHhms])\1)(?:([yYMLdDEeHhKkmsSaAzZ])\2{,4}(?:[\s.,:/'_-]+|(?<=[Dd])T|$)){2,}"
-    r"|(?:([yMDdHhms])\3+){2,}|[b-df-hj-np-tv-xz]{2,3}"
-)
-WRAPPED = 40  # characters of a line that was probably divided for its width
 
 
 def string_segment(

@@ -13,6 +13,23 @@ from attncli.data.streams import TEXT, uncompressed
 from models.core.errors import InputError
 
 ZIP = b"PK\x03\x04"  # the first bytes of an archive
+SCRIPT = r"(?m)^(?:Dialogue:|\[Script Info\])"
+HEADS = {b"<?xml": "xml", b"<!doctype html": "html", b"<html": "html", b"webvtt": "vtt"}
+PROGRAMS = """
+tmx rst tex ftl xcstrings ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx
+json5 css scss c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
+"""
+AS_LINES = "-s input.format=text translates its lines"
+LINES = re.compile(r"\.(?:txt|text|[a-z]{2}(?:[-_]\w+)?)")  # suffixes of files of lines
+# formats that cannot be read: their lines are not text, or are mostly markup; and what helps
+UNREAD = {
+    ".pdf": "`pdftotext FILE.pdf` writes its text",
+    **dict.fromkeys((".doc", ".rtf"), "save it as .docx"),
+    ".ppt": "save it as .pptx",
+    ".xls": "save it as .xlsx",
+    **dict.fromkeys((".eml", ".msg"), MAIL),
+    **{f".{suffix}": AS_LINES for suffix in PROGRAMS.split()},
+}
 
 
 class FormatRow(NamedTuple):
@@ -24,7 +41,6 @@ class FormatRow(NamedTuple):
     sign: str = ""  # regular expression of what every such file has; empty: not tested
 
 
-SCRIPT = r"(?m)^(?:Dialogue:|\[Script Info\])"
 FORMATS = {
     "srt": FormatRow("_subtitles:read_srt", (".srt",), "-->"),
     "vtt": FormatRow("_subtitles:read_vtt", (".vtt",), "^WEBVTT"),
@@ -50,22 +66,6 @@ PACKED = {  # archives of several files; `read` takes bytes. `sign`: of the name
 }
 TEXT_SUFFIXES = tuple(suffix for row in FORMATS.values() for suffix in row.suffixes)
 NAMES = (*FORMATS, *PACKED)
-HEADS = {b"<?xml": "xml", b"<!doctype html": "html", b"<html": "html", b"webvtt": "vtt"}
-PROGRAMS = """
-tmx rst tex ftl xcstrings ini toml cfg conf resx stringsdict plist svg ipynb py js mjs jsx ts tsx
-json5 css scss c h cc cpp hpp java kt rs go rb php sh bat ps1 sql swift
-"""
-AS_LINES = "-s input.format=text translates its lines"
-LINES = re.compile(r"\.(?:txt|text|[a-z]{2}(?:[-_]\w+)?)")  # suffixes of files of lines
-# formats that cannot be read: their lines are not text, or are mostly markup; and what helps
-UNREAD = {
-    ".pdf": "`pdftotext FILE.pdf` writes its text",
-    **dict.fromkeys((".doc", ".rtf"), "save it as .docx"),
-    ".ppt": "save it as .pptx",
-    ".xls": "save it as .xlsx",
-    **dict.fromkeys((".eml", ".msg"), MAIL),
-    **{f".{suffix}": AS_LINES for suffix in PROGRAMS.split()},
-}
 
 
 def format_of(path: Path | None) -> str:

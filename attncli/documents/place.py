@@ -16,6 +16,7 @@ from models.core.types import Span
 
 TOUCHING = re.compile(r"\S*(?:\s[!?:;»]+(?!\S))?")  # punctuation behind a word, as in « oui » ?
 ROOT = -1  # parent of the tags that no element contains
+SIGNS = re.compile(r"[&<>]")  # characters that tags consist of
 
 
 class PlacedTag(NamedTuple):
@@ -146,9 +147,6 @@ def _items(tags: tuple[Segment, ...]) -> list[PlacedTag]:
         if tag.kind == "open":
             inside.append(len(items) - 1)
     return items
-
-
-SIGNS = re.compile(r"[&<>]")  # characters that tags consist of
 
 
 def project_tags(tagged: TaggedLine, target: str, weights: WordWeights) -> str:

@@ -43,9 +43,8 @@ from attncli.faithful.checks import lacks_parts
 from attncli.faithful.protect import has_dollar_names
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.terminal.messages import Messages
-from attncli.translate.doubts import Doubts, listed
 from attncli.translate.engine import InputSettings
-from attncli.translate.reports import REPORTED, OutputReport
+from attncli.translate.reports import REPORTED, Doubts, OutputReport, listed
 from attncli.translate.runner import TranslateRunner
 from models.core.errors import InputError, naming
 from models.core.limits import WINDOW_BYTES

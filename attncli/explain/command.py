@@ -102,7 +102,7 @@ class ExplainCommand(ExplainedOptions):
         line_streams.check_shown(self.show, self.format)
         # imports torch
         from attncli.explain.runner import ExplainRunner, file_lines
-        from attncli.render.image_attention import WRITERS, writer_of
+        from attncli.render.image_maps import WRITERS, writer_of
 
         if is_image and picture:
             writer_of(picture, WRITERS)
@@ -135,7 +135,7 @@ class ExplainCommand(ExplainedOptions):
 
     def _draw(self, results: list[ExplainedLine]) -> list[str]:
         """Write the maps of an image; there is nothing to remark."""
-        from attncli.render.image_attention import WRITERS, writer_of
+        from attncli.render.image_maps import WRITERS, writer_of
 
         picture = self.picture_file
         for maps in (one.maps for one in results):

@@ -24,10 +24,8 @@ from attncli.explain._options import ExplainedOptions
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.options import loading
 from attncli.options.settings import Options
-from attncli.render.alignment import entries_of
-from attncli.render.alignment_writers import heat_maps
-from attncli.render.image_attention import maps_as_text
-from attncli.render.image_maps import AttentionMaps
+from attncli.render.alignment import entries_of, heat_maps
+from attncli.render.image_maps import AttentionMaps, maps_as_text
 from attncli.render.rows import columns
 from attncli.task.panels import AlignedPair
 from attncli.task.runner import AnyRunner, JsonObject, Models, Runner

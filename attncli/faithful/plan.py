@@ -36,7 +36,7 @@ from models.core.annexes import need_part
 from models.core.limits import LINE_TAGS
 from models.core.types import EMPTY, Hypothesis, Translation
 from models.core.use_config import VERBATIM, PrepareConfig
-from models.search.prefix import Steering
+from models.search.steering import Steering
 from models.text.normalise import APOSTROPHE_SIGNS as APOSTROPHES
 from models.text.normalise import (
     PLAIN_SIGNS,

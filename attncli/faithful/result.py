@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from attncli.faithful.checks import Check
     from attncli.task.panels import AlignedPair
 
+REASONS = {
+    "lost": "not translated: {}",
+    "added": "without a source word: {}",
+    "unknown": "no known word: {}",
+}
+
 
 class Line(NamedTuple):
     """A line without its ending."""
@@ -29,13 +35,6 @@ class Line(NamedTuple):
 def text_line(number: int, text: str) -> Line:
     """Return the line of a text of JSON or Python; half a character of UTF-16 is a fault."""
     return Line(number, text, fault="" if is_unicode(text) else "not Unicode")
-
-
-REASONS = {
-    "lost": "not translated: {}",
-    "added": "without a source word: {}",
-    "unknown": "no known word: {}",
-}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,10 @@ UNSPACED = re.compile(  # Thai to Khmer, kana, Han, marks
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\ue000-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003ffff]"
 )
+WordWeights = Sequence[dict[int, float]]  # for each target word: weight by source word
+LEAST = 0.1  # least share of the attention that counts as an alignment
+NEAR = 30  # source words on each side of a cut that are considered
+LITTLE = 0.01  # weights below this are left out
 
 
 def words(text: str) -> list[Span]:
@@ -46,12 +50,6 @@ def is_mark(character: str) -> bool:
 
 def _in_word(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character)[0] == "M" or is_mark(character)
-
-
-WordWeights = Sequence[dict[int, float]]  # for each target word: weight by source word
-
-LEAST = 0.1  # least share of the attention that counts as an alignment
-NEAR = 30  # source words on each side of a cut that are considered
 
 
 class WeightIndex:
@@ -145,9 +143,6 @@ def _best(shares: list[float], start: int, end: int, origin: int) -> tuple[float
         gain += shares[word - origin] - 0.5
         best = max(best, (round(gain, 6), word + 1 - first, -first))
     return best
-
-
-LITTLE = 0.01  # weights below this are left out
 
 
 class TokenWeights(NamedTuple):

@@ -13,8 +13,7 @@ from attncli.faithful.pieces import LINE_END
 from attncli.faithful.result import Line, TranslatedLine
 from models.core.errors import InputError, ModelError
 from models.core.types import Hypothesis, Span
-from models.search.alternatives import Alternative
-from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
+from models.search.steering import PLAIN, Alternative, Look, Steering, TargetPrefix
 from models.text.normalise import STOPS, sentence_case
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from attncli.task.panels import spread
+from attncli.train.events import read_log
 from attncli.train.folder import RunFolder
-from attncli.train.log import read_log
 from attncli.train.run import Run, fresh_state
 from attncli.train.saving import save_model, save_state
 from attncli.training.dev import DevSet, evaluate, value_of

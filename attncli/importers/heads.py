@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from attncli.data import grammar, scenes
+from attncli.data import embedded, scenes
 from models.alignment import choose_head
 from models.core.errors import intact
 from models.engines.captioner import Captioner
@@ -35,7 +35,7 @@ def with_head(folder: Path, sample: Path | None) -> str:
         return ""
     if sample is None and languages[:1] not in (("en",), ("eng",)):
         return ""
-    texts = [pair.source for pair in grammar.generate(HEAD_PAIRS, seed=1)]
+    texts = [pair.source for pair in embedded.generate(HEAD_PAIRS, seed=1)]
     if sample is not None:
         with intact(sample, "source texts in UTF-8, one a line"):
             lines = sample.read_text("utf-8").splitlines()

@@ -22,7 +22,7 @@ from models.core.errors import InputError
 from models.core.use_config import SearchConfig
 from models.engines.text_translator import TextTranslator
 from models.engines.translator import Translator as TextModel
-from models.search.alternatives import Alternative
+from models.search.steering import Alternative
 from models.storage.settings import read_settings
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from importlib.util import find_spec
 
-from attncli.train.log import LoggedRun
+from attncli.train.events import LoggedRun
 from models.core.errors import ModelError, install_command
 from models.core.settings import flat
 

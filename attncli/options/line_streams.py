@@ -18,7 +18,7 @@ import typer
 from attncli.data.lines import input_chunks
 from attncli.data.named_files import NamedFile
 from attncli.data.streams import check_output, is_compressed, open_input, open_output
-from attncli.render.alignment_writers import FORMATS, format_of
+from attncli.render.alignment import FORMATS, format_of
 from attncli.task.panels import AlignedPair, WeightedText
 from attncli.task.runner import Model, Noted, Result, Runner, TaskOptions
 from attncli.terminal import console
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 Drawn = AlignedPair | WeightedText
-ALIGNMENTS = "attncli.render.alignment_writers"
+ALIGNMENTS = "attncli.render.alignment"
 WEIGHTED_TEXTS = "attncli.render.weighted_text"
 NAME = "{name}"  # placeholder in names of pictures: the name of the input without its suffix
 Input = Annotated[

@@ -171,7 +171,7 @@ def names_of(tables: type) -> list[str]:
 
 def listed(tables: type) -> str:
     """Return the settings of some tables with their documentation, as TOML."""
-    from attncli.training.toml import to_toml  # imports a package
+    from attncli.training.config import to_toml  # imports a package
 
     kinds: list[Any] = getattr(tables, "kinds", list)()  # of input: with settings of [data]
     usual = kinds[0] if kinds else tables()

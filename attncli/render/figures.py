@@ -22,8 +22,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.offsetbox import AnchoredOffsetbox, HPacker, TextArea, VPacker
 from matplotlib.patches import Patch, Rectangle
 
-from attncli.render.alignment import LINK, shade
-from attncli.task.panels import AlignedPair, WeightedText
+from attncli.task.panels import LINK, AlignedPair, WeightedText, shade
 from attncli.terminal.messages import is_right_to_left, width, without_controls
 from models.text.alignment import Alignment
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from attncli.render.alignment import shade
-from attncli.render.alignment_writers import coloured
-from attncli.task.panels import WeightedText, WeightRow
+from attncli.render.alignment import coloured
+from attncli.task.panels import WeightedText, WeightRow, shade
 from attncli.terminal.messages import Screen, without_controls
 
 SMALLEST = 0.01  # of a weight that is written as a number in a terminal without colours

@@ -8,20 +8,28 @@ computed by source length.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncli.scoring.comet import Comet
-from attncli.scoring.rouge import rouge_l, rouge_n
 from attncli.scoring.score import MetricScore, System
-from attncli.scoring.sequences import Tokenize, error_rate, exact_match, references_by_output
-from models.core.errors import ModelError
+from attncli.scoring.sequences import (
+    Tokenize,
+    error_rate,
+    exact_match,
+    references_by_output,
+    rouge_l,
+    rouge_n,
+)
+from models.core.errors import ConfigurationError, InputError, ModelError, install_command
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
     from sacrebleu.metrics.bleu import BLEU
 
+
 RESAMPLES = 1000  # of the bootstrap, as in sacreBLEU
 BLEU_ORDER = 4  # tokens of the longest sequences that BLEU counts
+BATCH = 8  # sentences
 
 
 class EvaluationSet(NamedTuple):
@@ -226,3 +234,43 @@ def _resampled(
             ]
         )
     return list(zip(*columns, strict=True))
+
+
+class Comet(NamedTuple):
+    """A model of COMET."""
+
+    name: str
+    model: Any
+
+    def scores(
+        self, sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]
+    ) -> tuple[MetricScore, ...]:
+        """Return the mean score of the outputs, in percent. references: the first ones alone."""
+        columns = zip(sources, outputs, references, strict=True)
+        rows = [{"src": source, "mt": output, "ref": ref or ""} for source, output, ref in columns]
+        found = self.model.predict(rows, batch_size=BATCH, gpus=0, progress_bar=False)
+        return (MetricScore("COMET", 100 * found.system_score, f"model:{self.name}|nrefs:1"),)
+
+
+def open_comet(name: str) -> Comet | None:
+    """Return the model of a name of Unbabel's, or of a checkpoint; None for "".
+
+    Raises ConfigurationError if the package is not installed, and InputError if the model cannot be
+    read.
+    """
+    if not name:
+        return None
+    try:
+        import comet
+    except ImportError:
+        raise ConfigurationError(
+            "scores.comet without the package unbabel-comet",
+            "an installed package",
+            install_command("comet"),
+        ) from None
+    try:
+        path = name if Path(name).is_file() else comet.download_model(name)
+        return Comet(name, comet.load_from_checkpoint(path))
+    except (OSError, KeyError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"no COMET model {name} ({reason})", "Unbabel/wmt22-comet-da") from None

@@ -22,8 +22,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from attncli.data.streams import FOLDERS
-from attncli.options.fields import function_of, parameter
-from attncli.options.help_page import HelpPage
+from attncli.options.fields import HelpPage, function_of, parameter
 from attncli.options.shared import convert_quickly
 from attncli.task.table import task_commands
 from attncli.terminal import console

@@ -1,4 +1,4 @@
-"""What is drawn: aligned pairs, texts whose words have weights, and samples of a training run."""
+"""What is drawn: aligned pairs, texts whose words have weights, samples of a training; colours."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 from attncli.task.runner import ShownResult
 from models.core.types import Link
 from models.text.alignment import Alignment
+
+# colours of weights at equal distances from 0 to 1
+STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
+LINK = "#d55e00"  # the frame of a link
 
 
 @dataclass(frozen=True)
@@ -114,3 +118,30 @@ def spread(total: int, count: int) -> list[int]:
     """Return at most `count` indices below `total`, evenly spaced from 0."""
     count = min(count, total)
     return [number * total // count for number in range(count)]
+
+
+class Shade(NamedTuple):
+    """A colour, and the colour of text on it."""
+
+    red: int
+    green: int
+    blue: int
+
+    @property
+    def code(self) -> str:
+        """Return the colour as HTML writes it."""
+        return f"#{self.red:02x}{self.green:02x}{self.blue:02x}"
+
+    @property
+    def dark(self) -> bool:
+        """Return True if text on this colour must be light."""
+        return 0.299 * self.red + 0.587 * self.green + 0.114 * self.blue < 140
+
+
+def shade(weight: float) -> Shade:
+    """Return the colour of a weight from 0 to 1; a larger weight is darker."""
+    place = min(max(weight, 0.0), 1.0) * (len(STOPS) - 1)
+    before = min(int(place), len(STOPS) - 2)
+    part = place - before
+    low, high = STOPS[before], STOPS[before + 1]
+    return Shade(*(round(a + part * (b - a)) for a, b in zip(low, high, strict=True)))

@@ -5,12 +5,14 @@
 
 A runner has the models of a task and its options. Every door is written once over this class, for
 all tasks, and calls nothing below it; so an input has the same output behind every door.
+`EqualOutputs` checks all outputs together: a model that does not read its inputs repeats one.
 """
 
 from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
 
     from models.core.types import Hypothesis
 
+
 Item = TypeVar("Item")
 Model = TypeVar("Model")
 TaskOptions = TypeVar("TaskOptions", bound="_Options")
 Models = Path | Sequence[Path] | None  # folders or names
 JsonObject: TypeAlias = dict[str, object]
+MIN_INPUTS = 10  # different ones, from which on equal outputs are reported
+REMEMBERED = 1000  # inputs, and outputs, that are counted
 
 
 class Task(NamedTuple):
@@ -212,3 +217,33 @@ class RankedOutputs:
     def alternatives(self: _Ranked) -> tuple[str, ...]:
         """Texts of the other outputs; `nbest` of the search says how many there are."""
         return tuple(hypothesis.text for hypothesis in self.hypotheses[1:])
+
+
+class EqualOutputs:
+    """Count of the outputs of different inputs.
+
+    share: of the outputs; more equal ones are reported.
+    """
+
+    def __init__(self, share: float = 0.8) -> None:
+        self._share = share
+        self._inputs: set[object] = set()
+        self._outputs: Counter[str] = Counter()
+        self._count = 0
+
+    def count(self, given: object, output: str) -> None:
+        """Count an output, unless it is empty or its input has been counted."""
+        if not output or given in self._inputs:
+            return
+        self._count += 1
+        if len(self._inputs) < REMEMBERED:
+            self._inputs.add(given)
+        known = output in self._outputs or len(self._outputs) < REMEMBERED
+        self._outputs.update([output] if known else [])
+
+    def note(self, inputs: str, outputs: str) -> str:
+        """Return a warning, or "". inputs, outputs: what they are called."""
+        [(output, count)] = self._outputs.most_common(1) or [("", 0)]
+        if self._count < MIN_INPUTS or count <= self._share * self._count:
+            return ""
+        return f"{count:,} of {self._count:,} {inputs} have the same {outputs}, {output!r}"

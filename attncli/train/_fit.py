@@ -27,7 +27,7 @@ from attncli.training.config import TrainConfig
 from attncli.training.dev import improves, value_of
 from attncli.training.examples import Examples, epoch_plan
 from attncli.training.interfaces import RewardLoss, Scores
-from attncli.training.world import ALONE, World
+from attncli.training.joints import ALONE, World
 from models.networks.image_encoder import pretrained_encoder
 
 Evaluate = Callable[[State], Scores]

@@ -17,7 +17,7 @@ from attncli.options.fields import signed
 from attncli.options.loading import open_device
 from attncli.terminal import console
 from attncli.terminal.messages import one_cell
-from attncli.train import options
+from attncli.train import command_line
 from attncli.train._advice import start_advice
 from attncli.train.command_line import settings, tables_of
 from attncli.train.configuration import check_effects
@@ -45,7 +45,7 @@ ENGLISH = "A dog runs."  # an example for models that name their languages
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainCommand(options.RunOptions):
+class TrainCommand(command_line.RunOptions):
     """Train a model on pairs, images, labels or recordings.
 
     Without files, the model is trained on sentences of an embedded grammar. Text may be compressed
@@ -73,7 +73,7 @@ class TrainCommand(options.RunOptions):
             "file such as the config.toml of a run."
         ),
     ] = ()
-    dev: options.Dev = ()
+    dev: command_line.Dev = ()
     corpus: Annotated[
         tuple[str, ...],
         list[str] | None,
@@ -141,9 +141,9 @@ class TrainCommand(options.RunOptions):
         world = open_world(self.processes, self.computed, dry_run=self.dry_run)
         own, config = self._config()
         check_files(config.data.inputs)
-        options.check_run_folder(self.output)
+        command_line.check_run_folder(self.output)
         check_effects(config, {} if own else tables_of(self.files), self._settings)
-        arguments = self.context.meta[options.ARGUMENTS]
+        arguments = self.context.meta[command_line.ARGUMENTS]
         if self.processes > world.size and not self.dry_run:
             raise typer.Exit(launch(self.processes, ["train", *arguments]))
         where = world.own_device(open_device(self.computed))
@@ -169,16 +169,16 @@ class TrainCommand(options.RunOptions):
     def _config(self) -> tuple[Path | None, RunConfig]:
         """Return the folder of the run if it is given, and the settings of the run."""
         dev, inputs = self.data_files()
-        own, files = options.run_folder([*self.files])
+        own, files = command_line.run_folder([*self.files])
         if dev and not files:
             message = "training files come first: attn train SOURCE TARGET --dev SOURCE TARGET"
-            raise typer.BadParameter(message, param_hint=f"'{options.DEV}'")
+            raise typer.BadParameter(message, param_hint=f"'{command_line.DEV}'")
         corpora = [parse_corpus(text) for text in self.corpus]
         corpora += [parse_corpus(text, tagged=True) for text in self.tagged_corpus]
         dev_corpora = [parse_corpus(text) for text in self.dev_corpus]
         if self.source or self.to:
-            files, named = options.files_of_direction(files, self.source, self.to)
-            dev, named_dev = options.files_of_direction(dev, self.source, self.to)
+            files, named = command_line.files_of_direction(files, self.source, self.to)
+            dev, named_dev = command_line.files_of_direction(dev, self.source, self.to)
             corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
         return own, settings(
             files,

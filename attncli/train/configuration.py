@@ -44,10 +44,12 @@ def run_config(
     named = [text for text in assignments if text.strip().startswith("model.")]
     given = {"model": values["model"]} if "model" in values else {}
     config = config.of_kind(overridden(config, named, given, stored=True).model.family)
-    own, others = fields_of(type(config.data)), map(find_training_source, TRAINING)
-    known = {name for other in others for name in fields_of(other.table)}
-    for name in data_names(values, assignments):
-        if name not in own and name in known:  # that another kind of input has
+    own = fields_of(type(config.data))
+    others = [name for name in data_names(values, assignments) if name not in own]
+    # another kind of input is not imported before one of its settings is given
+    tables = [find_training_source(kind).table for kind in TRAINING if others]
+    for name in others:
+        if any(name in fields_of(table) for table in tables):
             source = source_of_run(config)
             raise not_for(f"data.{name}", source.named, source.unit)
     config = overridden(config, assignments, values, stored=True)

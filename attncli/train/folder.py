@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from attncli.training.config import RunConfig, TrainConfig, read_run_config
-from attncli.training.toml import read_toml, to_toml
+from attncli.training.config import RunConfig, TrainConfig, read_run_config, read_toml, to_toml
 from models.core.errors import ModelError, naming
 from models.core.files import (
     LOCK,

@@ -21,6 +21,9 @@ from attncli.train.events import (
     Interrupted,
     RunEvent,
     Stepped,
+    add_update,
+    check_listeners,
+    interval_record,
 )
 from attncli.train.folder import (
     START,
@@ -33,7 +36,6 @@ from attncli.train.folder import (
     store_train,
     with_stored_choices,
 )
-from attncli.train.log import add_update, check_listeners, interval_record
 from attncli.train.progress import can_continue, finished_run
 from attncli.train.run import Run, completed, open_run, started, stored_state
 from attncli.train.saving import (
@@ -46,9 +48,8 @@ from attncli.train.saving import (
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev import DevSet, evaluate
 from attncli.training.interfaces import Progress, Report, Scores
+from attncli.training.joints import ALONE, ProcessLost, World, start_of
 from attncli.training.sources import source_of_run, training_source
-from attncli.training.start import start_of
-from attncli.training.world import ALONE, ProcessLost, World
 from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.files import locked

@@ -14,13 +14,12 @@ from attncli.train._fitting import SHORT
 from attncli.train._precision import DTYPES
 from attncli.train._state import State, restore
 from attncli.train._vectors import load_vectors
-from attncli.train.events import Started
+from attncli.train.events import Log, LoggedRun, Started, open_listeners
 from attncli.train.folder import RunFolder
-from attncli.train.log import Log, LoggedRun, open_listeners
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, DevSet
+from attncli.training.joints import start_of
 from attncli.training.sources import TrainingSource, source_of_run, training_source
-from attncli.training.start import start_of
 from attncli.version import __version__
 from models.core.errors import ConfigurationError, InputError
 from models.core.settings import from_dict, to_dict
@@ -28,8 +27,8 @@ from models.core.use_config import AlignConfig, SearchConfig
 from models.networks.bundle import Bundle, build, read_aligner, sizes_of
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import pretrained_encoder
+from models.storage.archive import read_lexicon_bytes
 from models.storage.digests import read_part
-from models.storage.lexicon import read_lexicon_bytes
 from models.storage.presets import PRESETS
 from models.storage.settings import REPLAY, read_settings
 

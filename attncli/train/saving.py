@@ -9,14 +9,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from attncli.render.page import samples_page
 from attncli.render.plots import curves
-from attncli.render.training_samples import samples_page
 from attncli.task.panels import SampledEvaluation, ShownExample
 from attncli.train._checkpoint import read_tensors, to_bytes
 from attncli.train._state import content
-from attncli.train.events import Evaluated, FinalModel
+from attncli.train.events import Evaluated, FinalModel, read_log
 from attncli.train.folder import RunFolder
-from attncli.train.log import read_log
 from attncli.train.run import Run
 from attncli.training.dev import described, evaluate, improves, value_of
 from attncli.training.interfaces import Report

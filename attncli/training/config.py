@@ -5,7 +5,7 @@ Stored completely in the run folder, as config.toml.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -13,18 +13,32 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
+import tomli_w
+
 from attncli.scoring.score import BleuTokenizer
 from attncli.task.table import TRAINING
 from attncli.training.interfaces import METRICS
 from models.core.annexes import entries
 from models.core.attention_config import AttentionLossConfig
 from models.core.config import ModelConfig, every_setting
+from models.core.errors import ConfigurationError, ModelError
 from models.core.registry import DEFAULT_SOURCE, source_name
-from models.core.settings import MAX_SEED, Limits, Need, from_dict, merged, option
+from models.core.settings import (
+    MAX_SEED,
+    Limits,
+    Need,
+    Values,
+    fields_of,
+    from_dict,
+    merged,
+    option,
+    parse_toml,
+)
 from models.core.use_config import SavedSearchConfig, TokenizerConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
 
 MAX_SHARDS = 4096  # of an update
 MAX_RATE = 1e30  # leaves room for the factors of optimisers in single precision (3.4e38)
@@ -272,6 +286,11 @@ class TrainConfig:
     )
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
 
+    # settings that some kinds of input do not have; `settings` of a TrainingSource names its own
+    OF_SOME: ClassVar[tuple[str, ...]] = (
+        *("subword_sampling", "r_drop", "encoder_from", "noun_swap", "self_critical_lr"),
+    )
+
 
 @dataclass(frozen=True)
 class RunConfig:
@@ -307,3 +326,54 @@ def read_run_config(values: Mapping[str, object]) -> RunConfig:
     model, usual = values.get("model"), RunConfig()
     family = ModelConfig.upgraded(model).get("family") if isinstance(model, Mapping) else None
     return merged(usual.of_kind(str(family or usual.model.family)), values, stored=True)
+
+
+def to_toml(config: Any, *, without: Collection[str] = (), section: str = "") -> str:
+    """Return the configuration as TOML; a comment above each setting documents it.
+
+    without: settings and tables that are left out, such as "model.copy" and "model.image". section:
+    that the configuration is part of, whose head is left out.
+    """
+    lines = list(_toml_lines(config, section, without))
+    return "\n".join(lines[1:] if section else lines)
+
+
+def _toml_lines(config: Any, section: str, without: Collection[str]) -> Iterable[str]:
+    tables = []
+    if section:
+        yield f"\n[{section}]"
+    for name, declared in fields_of(type(config)).items():
+        value, place = getattr(config, name), f"{section}.{name}" if section else name
+        if place in without:
+            continue
+        if hasattr(value, "__dataclass_fields__"):
+            tables.append((place, value))
+            continue
+        if isinstance(value, tuple) and value and hasattr(value[0], "__dataclass_fields__"):
+            tables += [(f"[{place}]", item) for item in value]
+            continue
+        yield f"# {declared.metadata['doc']}"
+        plain = list(value) if isinstance(value, tuple) else value
+        yield tomli_w.dumps({name: plain}).strip()
+    for place, table in tables:
+        yield from _toml_lines(table, place, without)
+
+
+def read_toml(path: Path) -> Values:
+    """Return the tables of a TOML file; see `from_toml`. ModelError if it cannot be read."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"cannot read {path} ({reason})", "a TOML file") from None
+    return from_toml(text, str(path))
+
+
+def from_toml(text: str, name: str) -> Values:
+    """Return the tables of a TOML file; raise ModelError with the line if it does not parse."""
+    try:
+        return parse_toml(text)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{name} is not TOML ({error})", "key = value lines in tables"
+        ) from None

@@ -9,13 +9,12 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from attncli.scoring.rouge import rouge_l, rouge_words
-from attncli.scoring.sequences import error_rate, exact_match
+from attncli.scoring.sequences import error_rate, exact_match, rouge_l, rouge_words
 from attncli.scoring.translations import Scoring, sacrebleu_tokens
 from attncli.scoring.translations import metrics as sacrebleu_metrics
 from attncli.task.panels import ShownExample, spread
 from attncli.training.interfaces import METRICS, Scores
-from attncli.training.world import ALONE, World
+from attncli.training.joints import ALONE, World
 from models.core.use_config import PrepareConfig
 from models.search.batching import length_batches, pad_pairs, windows
 

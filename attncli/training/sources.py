@@ -82,7 +82,7 @@ class TrainingSource:
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
     example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`; {}: a text
     table: ClassVar[type[DataConfig]]  # the table [data] of this kind
-    settings: ClassVar[tuple[str, ...]] = ()  # of [train], that not all kinds have
+    settings: ClassVar[tuple[str, ...]] = ()  # those of TrainConfig.OF_SOME that it has
     by_preset: ClassVar[bool] = False  # True: only the preset tells this kind from another
     # besides loss
     metrics: ClassVar[tuple[str, ...]] = ("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter")
@@ -163,10 +163,9 @@ class TrainingSource:
 
     def check(self) -> None:
         """Raise ModelError for settings of other kinds of input, or in conflict with each other."""
-        for other in map(find_training_source, TRAINING):
-            for name in other.settings:
-                if getattr(self.train, name) and name not in self.settings:
-                    raise not_for(f"train.{name}", self.named, self.unit)
+        for name in self.train.OF_SOME:
+            if getattr(self.train, name) and name not in self.settings:
+                raise not_for(f"train.{name}", self.named, self.unit)
         for name in self.data.paths():
             need = need_of(self, f"data.{name}")
             if need and getattr(self.data, name) and not need.is_met(self):
@@ -237,15 +236,16 @@ def named_kind(names: Iterable[str]) -> str:
 
     Of several, the first in the table of tasks.
     """
-    given = set(names)
-
-    def matches(kind: str) -> int:
+    given, found, most = set(names), "", 0
+    for kind in TRAINING:
         source = find_training_source(kind)
-        names = {*source.table.PARTS.values(), *source.table.FOLDERS}
-        return 0 if source.by_preset else len(given & names)
-
-    found = max(TRAINING, key=matches)
-    return found if matches(found) else ""
+        paths = {*source.table.PARTS.values(), *source.table.FOLDERS}
+        matches = 0 if source.by_preset else len(given & paths)
+        if matches > most:
+            found, most = kind, matches
+        if most == len(given):  # the other kinds need not be imported
+            break
+    return found
 
 
 def fit_limits(

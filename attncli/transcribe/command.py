@@ -13,7 +13,7 @@ from attncli.data.streams import check_output
 from attncli.options.fields import command
 from attncli.options.line_streams import Output, check_shown, write_files
 from attncli.options.shared import OneModel, Prefix, Show, look_option
-from attncli.task.equal_outputs import EqualOutputs
+from attncli.task.runner import EqualOutputs
 from attncli.terminal import console
 from attncli.transcribe._options import TranscribeOptions
 from models.core.errors import ModelError

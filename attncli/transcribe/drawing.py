@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from attncli.render.alignment import shade
-from attncli.render.alignment_writers import MARKS, coloured
+from attncli.render.alignment import MARKS, coloured
 from attncli.render.image_maps import archive
 from attncli.render.page import data_url, escaped
+from attncli.task.panels import shade
 from attncli.terminal.messages import Screen, fitted, padded, without_controls
 
 if TYPE_CHECKING:
@@ -33,6 +33,46 @@ if TYPE_CHECKING:
 MAX_DRAWN_SEGMENTS = 12  # segments of a picture; a page has all
 SPACE = "▁"  # at the start of a token that begins a word
 LEVELS = " ▁▂▃▄▅▆▇█"  # energies in a terminal
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; background: #fff; color: #1a1a1a }
+section { margin: 0 0 2.5rem }
+.words { font-size: 1.3rem }
+.word { cursor: pointer; border-radius: 3px; padding: 0 .15em }
+.word:hover, .word:focus, .word.at { background: #08519c; color: #fff; outline: 0 }
+.time { position: relative; margin-left: 7rem }
+.time img { display: block; width: 100%; image-rendering: pixelated }
+.time > img { height: 9rem; image-rendering: auto }
+.row { position: relative; height: 1.35rem; border-top: 1px solid #ddd }
+.row img { height: 100% }
+.row span { position: absolute; right: 100%; width: 7rem; padding-right: .5rem; text-align: right;
+  box-sizing: border-box; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+.span { position: absolute; top: 0; bottom: 0; background: #56b4e966; pointer-events: none }
+.note { color: #6a6a6a; font-size: .9rem }
+"""
+SCRIPT = """
+const sound = document.querySelector("audio"), words = [...document.querySelectorAll(".word")];
+function show(word) {
+  for (const span of document.querySelectorAll(".span")) span.style.width = 0;
+  words.forEach((one) => one.classList.toggle("at", one === word));
+  const { start, end, from, to } = word.dataset, time = to - from;
+  const span = word.closest("section").querySelector(".span");
+  span.style.left = `${100 * (start - from) / time}%`;
+  span.style.width = `${100 * (end - start) / time}%`;
+}
+for (const word of words) {
+  word.onpointerenter = word.onfocus = word.onclick = () => {
+    show(word);
+    if (!sound) return;
+    sound.currentTime = word.dataset.start;
+    sound.play().catch(() => {});
+  };
+  word.onpointerleave = () => sound?.pause();
+}
+sound?.addEventListener("timeupdate", () => {
+  const now = words.findLast((word) => Number(word.dataset.start) <= sound.currentTime);
+  if (now && !sound.paused) show(now);
+});
+"""
 
 
 def sound_maps(transcript: Transcript) -> Maps:
@@ -95,48 +135,6 @@ def draw_sound(name: str, maps: Maps, wav: bytes = b"", *, kind: str = "png") ->
         if not shown:
             axes[0].set_axis_off()
         return saved(figure, kind)
-
-
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; background: #fff; color: #1a1a1a }
-section { margin: 0 0 2.5rem }
-.words { font-size: 1.3rem }
-.word { cursor: pointer; border-radius: 3px; padding: 0 .15em }
-.word:hover, .word:focus, .word.at { background: #08519c; color: #fff; outline: 0 }
-.time { position: relative; margin-left: 7rem }
-.time img { display: block; width: 100%; image-rendering: pixelated }
-.time > img { height: 9rem; image-rendering: auto }
-.row { position: relative; height: 1.35rem; border-top: 1px solid #ddd }
-.row img { height: 100% }
-.row span { position: absolute; right: 100%; width: 7rem; padding-right: .5rem; text-align: right;
-  box-sizing: border-box; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
-.span { position: absolute; top: 0; bottom: 0; background: #56b4e966; pointer-events: none }
-.note { color: #6a6a6a; font-size: .9rem }
-"""
-SCRIPT = """
-const sound = document.querySelector("audio"), words = [...document.querySelectorAll(".word")];
-function show(word) {
-  for (const span of document.querySelectorAll(".span")) span.style.width = 0;
-  words.forEach((one) => one.classList.toggle("at", one === word));
-  const { start, end, from, to } = word.dataset, time = to - from;
-  const span = word.closest("section").querySelector(".span");
-  span.style.left = `${100 * (start - from) / time}%`;
-  span.style.width = `${100 * (end - start) / time}%`;
-}
-for (const word of words) {
-  word.onpointerenter = word.onfocus = word.onclick = () => {
-    show(word);
-    if (!sound) return;
-    sound.currentTime = word.dataset.start;
-    sound.play().catch(() => {});
-  };
-  word.onpointerleave = () => sound?.pause();
-}
-sound?.addEventListener("timeupdate", () => {
-  const now = words.findLast((word) => Number(word.dataset.start) <= sound.currentTime);
-  if (now && !sound.paused) show(now);
-});
-"""
 
 
 def sound_page(name: str, maps: Maps, wav: bytes = b"") -> bytes:

@@ -13,7 +13,7 @@ from attncli.data.streams import open_output
 from attncli.faithful.look import look_of, milliseconds_of
 from attncli.options import loading
 from attncli.options.line_streams import PictureFiles
-from attncli.render.image_attention import writer_of
+from attncli.render.image_maps import writer_of
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, counted, current_screen
 from attncli.transcribe._options import TranscribeOptions
@@ -21,7 +21,7 @@ from attncli.transcribe.drawing import MAX_DRAWN_SEGMENTS, WRITERS, sound_maps, 
 from attncli.transcribe.formats import TIMED, TranscribedFile, record, rendered
 from models import load
 from models.core.errors import InputError, ModelError
-from models.search.prefix import Look, Steering
+from models.search.steering import Look, Steering
 from models.speech.recordings import Channel, Recording, header, read_sound
 from models.speech.transcripts import NamedRecording, SpeechModel
 

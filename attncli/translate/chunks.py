@@ -12,7 +12,7 @@ from attncli.faithful.steer import begun, divided_steering, steered
 from attncli.translate._alignment import AlignTranslations, with_tags
 from attncli.translate.engine import TranslateOptions
 from models.core.types import EMPTY, Hypothesis, Translation
-from models.search.prefix import PLAIN
+from models.search.steering import PLAIN
 
 if TYPE_CHECKING:
     from models.engines.text_translator import TextTranslator

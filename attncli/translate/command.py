@@ -17,10 +17,9 @@ from attncli.options.fields import command
 from attncli.options.loading import row_inputs
 from attncli.terminal import console
 from attncli.translate import _scores as scores
-from attncli.translate.doubts import check_judges
-from attncli.translate.doubts import review as reviewed
 from attncli.translate.engine import TranslateOptions
-from attncli.translate.reports import REPORTED, OutputReport
+from attncli.translate.reports import REPORTED, OutputReport, check_judges
+from attncli.translate.reports import review as reviewed
 from attncli.translate.runner import TranslateRunner
 from models.core.annexes import find_part, need_part
 from models.core.errors import ConfigurationError

@@ -54,6 +54,7 @@ from models.text.tokenizer import Tokenizer
 
 ReadPairs = Callable[[], Iterable[tuple[str, str]]]
 PREFIX = 2  # tokens in front of a source at most: target language and <bt>
+SHOWN = 10  # directions of a corpus that a line names
 
 
 def load(source: TextTraining, folder: Path, progress: Progress) -> Data:
@@ -348,9 +349,6 @@ def directions_in(
             in_turn = sides[::-1] if turned else sides
             found.append(Direction(f"{source}-{target}", *in_turn, *starts, config.weight))
     return found
-
-
-SHOWN = 10  # directions of a corpus that a line names
 
 
 def described(directions: Sequence[Direction], replay: float, temperature: float) -> str:

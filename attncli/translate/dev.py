@@ -8,7 +8,7 @@ from itertools import accumulate, chain, islice, zip_longest
 from pathlib import Path
 
 from attncli.data.alignments import PairLinks
-from attncli.render.training_samples import heat_map
+from attncli.render.page import heat_map
 from attncli.scoring.sequences import score_alignments
 from attncli.task.panels import ShownExample, spread
 from attncli.training.config import TrainConfig

@@ -19,7 +19,6 @@ from attncli.options import loading, shared
 from attncli.options.evaluation import Evaluation, ModelOutputs, command
 from attncli.render.plots import Bar, Curve, bleu_by_length
 from attncli.render.rows import columns
-from attncli.scoring.comet import open_comet
 from attncli.scoring.score import BleuTokenizer, System
 from attncli.scoring.sequences import references_by_output
 from attncli.scoring.translations import (
@@ -29,6 +28,7 @@ from attncli.scoring.translations import (
     evaluate_systems,
     has_short_references,
     metrics,
+    open_comet,
 )
 from attncli.terminal import console
 from attncli.terminal.messages import counted

@@ -21,8 +21,7 @@ from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.faithful.steer import alternatives, steered
 from attncli.options import loading
 from attncli.options.loading import model_names
-from attncli.render.alignment import inputs_of, linked, page, record_of
-from attncli.render.alignment_writers import heat_maps
+from attncli.render.alignment import heat_maps, inputs_of, linked, page, record_of
 from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
 from attncli.task.runner import JsonObject
 from attncli.terminal.messages import counted, current_screen, one_cell
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from attncli.task.panels import AlignedPair
     from models.engines.text_translator import TextTranslator
     from models.engines.translator import Translator
-    from models.search.alternatives import Alternative
+    from models.search.steering import Alternative
 
 RecogniseLines = Callable[[Sequence[Line]], list[str]]  # the language of each line of a chunk
 

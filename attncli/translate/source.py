@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from attncli.data import grammar
+from attncli.data import embedded
 from attncli.data.alignments import read_links
 from attncli.data.corpus import fingerprint, read_pairs
 from attncli.data.embedded import as_table
@@ -129,7 +129,7 @@ class TextTraining(TrainingSource):
     @classmethod
     def demo_contents(cls, sizes: Sizes, seed: int) -> Iterator[tuple[str, bytes]]:
         """Yield tables of sentence pairs of the embedded grammar, and files of their links."""
-        for part, pairs in grammar.split(*sizes, seed=seed)._asdict().items():
+        for part, pairs in embedded.split(*sizes, seed=seed)._asdict().items():
             yield f"{part}.tsv", as_table((pair.source, pair.target) for pair in pairs)
             yield f"{part}.links", "".join(map(as_links, pairs)).encode()
 
@@ -153,7 +153,7 @@ def content_of(corpora: Iterable[CorpusConfig]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest() if parts else ""
 
 
-def as_links(pair: grammar.Pair) -> str:
+def as_links(pair: embedded.Pair) -> str:
     """Return the true links of a sentence pair as a line in Pharaoh format."""
     return " ".join(f"{i}-{j}" for i, j in pair.links) + "\n"
 

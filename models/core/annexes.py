@@ -34,7 +34,7 @@ ANNEXES: dict[str, AnnexRow] = {
             "listen-attend-spell": "models.speech.config:ListenAttendSpellConfig",
             "speech-transformer": "models.speech.config:SpeechTransformerConfig",
         },
-        "source": {"audio": "models.speech.source:AudioSource"},
+        "source": {"audio": "models.speech.config:AudioSource"},
         "published": {
             "whisper": "models.importers.whisper:Whisper",
             "faster-whisper": "models.importers.whisper_files:FasterWhisper",
@@ -57,7 +57,7 @@ ANNEXES: dict[str, AnnexRow] = {
             "flat": "models.several_inputs.combinations:Flat",
             "hierarchical": "models.several_inputs.combinations:Hierarchical",
         },
-        "source": {"rows": "models.several_inputs.source:RowSource"},
+        "source": {"rows": "models.several_inputs.config:RowSource"},
         "training": {"rows": "attncli.several_inputs.source:RowTraining"},
     },
     "compare": {"command": {"models compare": "attncli.compare.command:CompareCommand"}},
@@ -93,15 +93,13 @@ ANNEXES: dict[str, AnnexRow] = {
         }
     },
 }
+# in listings, names of annexes behind another; those of the same row follow, all others are last
+BEHIND = {"listen-attend-spell": "captioner-transformer", "audio": "image", "whisper": "vit-gpt2"}
 
 
 def entries(table: str) -> dict[str, str]:
     """Return what the annexes add to a table: places by name."""
     return {name: place for row in ANNEXES.values() for name, place in row.get(table, {}).items()}
-
-
-# in listings, names of annexes behind another; those of the same row follow, all others are last
-BEHIND = {"listen-attend-spell": "captioner-transformer", "audio": "image", "whisper": "vit-gpt2"}
 
 
 def with_entries(table: str, places: dict[str, str]) -> dict[str, str]:

@@ -52,6 +52,7 @@ REMOVED = {  # settings of 2.0 and later, with their defaults
 OF_ANNEXES = ("audio", "inputs", "combination")  # in files of version 2, whatever the family
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "swish")  # see models/attention/layers.py
+FAMILY = "composition of encoder, attention and decoder"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,9 +122,6 @@ def network_config(name: object) -> type[ImageConfig]:
     """Return the Config class of an image network."""
     known = isinstance(name, str) and is_name("image_encoder", name)
     return (config_of("image_encoder", str(name)) if known else None) or ImageConfig
-
-
-FAMILY = "composition of encoder, attention and decoder"
 
 
 def named(family: str) -> Any:

@@ -83,7 +83,7 @@ class TokenMemory(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """Slots that a person chooses for the steps of a decoder; see models.engines._steering."""
+    """Slots that a person chooses for the steps of a decoder; see models.engines.steering."""
 
     slots: Tensor  # (B, L, S) True where look l allows the slot; look 0 allows all
     number: Tensor | None = None  # (R, T) look of each step of R rows; None: no step has one

@@ -16,7 +16,7 @@ from models.core.config import BATCH_IMAGES
 from models.core.limits import at_once
 from models.core.types import Hypothesis, Memory, Span
 from models.core.use_config import SearchConfig
-from models.engines.steered import looked_at, steered_search
+from models.engines.steering import looked_at, steered_search
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle
 from models.networks.decoder import DecoderOutput
@@ -24,7 +24,7 @@ from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import ImageEncoder
 from models.search.batching import pad, teacher_forcing_batch, windows
 from models.search.hypotheses import Finished, caption_limit
-from models.search.prefix import PLAIN, Steering
+from models.search.steering import PLAIN, Steering
 from models.signals.images import to_square, to_tensor
 from models.text.tokenizer import END, SPACE
 

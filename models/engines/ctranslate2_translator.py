@@ -29,7 +29,6 @@ from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.text_translator import EncodedText, TextTranslator, limit_of
 from models.networks.config import TransformerConfig
-from models.search.alternatives import WORD_TOKENS, Continuation, words_of
 from models.search.hypotheses import (
     Finished,
     beam_width,
@@ -37,7 +36,8 @@ from models.search.hypotheses import (
     led_by,
     length_limit,
 )
-from models.storage.lexicon import read_lexicon
+from models.search.steering import WORD_TOKENS, Continuation, words_of
+from models.storage.archive import read_lexicon
 from models.storage.settings import NAME as CONFIG
 from models.storage.settings import WEIGHTS, family_of, read_model, read_stored
 from models.text.languages import control_tokens

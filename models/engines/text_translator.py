@@ -25,17 +25,20 @@ from models.core.use_config import (
 )
 from models.engines._confidence import confidence, of_both
 from models.engines.trained import TrainedModel, check_looks
-from models.search.alternatives import (
+from models.search.batching import in_order, length_batches, windows
+from models.search.hypotheses import Finished, beam_width, length_limit
+from models.search.steering import (
     EXTRA,
     FIRST_TOKENS,
     MAX_ALTERNATIVES,
+    PLAIN,
     Alternative,
     Continuation,
+    Look,
+    Steering,
+    TargetPrefix,
     alternatives_of,
 )
-from models.search.batching import in_order, length_batches, windows
-from models.search.hypotheses import Finished, beam_width, length_limit
-from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
 from models.text.languages import (
     TO,
     Glossary,

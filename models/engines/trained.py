@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from models.networks.bundle import Bundle
     from models.networks.encoder_decoder import EncoderDecoder
     from models.search.hypotheses import Finished
-    from models.search.prefix import Steering
+    from models.search.steering import Steering
 
 
 T = TypeVar("T")

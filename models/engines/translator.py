@@ -19,15 +19,15 @@ from models.core.errors import ConfigurationError
 from models.core.types import Memory, select
 from models.core.use_config import SearchConfig
 from models.engines._constrained import constrained_search, with_phrases
-from models.engines._steering import SteeredBackend, TargetWords, with_looks
 from models.engines._terms import rescored, with_terms
+from models.engines.steering import SteeredBackend, TargetWords, with_looks
 from models.engines.text_translator import EncodedText, TextTranslator, limit_of
 from models.engines.trained import TorchModel
 from models.networks.bundle import Bundle
-from models.search.alternatives import WORD_TOKENS, Continuation
 from models.search.batching import pad
 from models.search.beam import search
 from models.search.hypotheses import Backend, CombinedStep, Finished
+from models.search.steering import WORD_TOKENS, Continuation
 from models.text.lexicon import FoundForm, Lexicon, LexiconEntry
 from models.text.tokenizer import FIRST_OUTPUT, START
 from models.text.units import source_text

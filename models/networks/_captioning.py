@@ -15,7 +15,7 @@ from models.core.numerics import Linear
 from models.core.registry import find
 from models.core.types import Memory
 from models.networks.config import AdaptiveConfig, CaptionerConfig, TopDownConfig
-from models.networks.recurrent_decoder import (
+from models.networks.recurrent import (
     RecurrentDecoder,
     RecurrentMemory,
     RecurrentState,

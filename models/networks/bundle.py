@@ -35,8 +35,8 @@ from models.core.use_config import (
     TokenizerConfig,
 )
 from models.networks.encoder_decoder import EncoderDecoder
+from models.storage.archive import read_lexicon_bytes
 from models.storage.digests import add_digest, check_digests, read_part, write_files
-from models.storage.lexicon import read_lexicon_bytes
 from models.storage.settings import (
     CARD,
     FORMAT,

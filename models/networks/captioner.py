@@ -9,7 +9,7 @@ from models.networks._captioning import AdaptiveDecoder, ShowAttendTellDecoder, 
 from models.networks.config import CaptionerTransformerConfig
 from models.networks.family import RecurrentCaptioner, TransformerModel, embedding_scale
 from models.networks.image_encoder import ImageEncoder
-from models.networks.transformer_encoder import ImageTransformerEncoder
+from models.networks.transformer import ImageTransformerEncoder
 
 
 class ShowAttendTell(RecurrentCaptioner):

@@ -138,7 +138,7 @@ class SmallCnnConfig(ImageConfig):
 class VisionTransformerConfig(ImageConfig):
     """Vision Transformer."""
 
-    builds: ClassVar[str] = "models.networks.transformer_encoder:VisionTransformer"
+    builds: ClassVar[str] = "models.networks.transformer:VisionTransformer"
 
     encoder: str = with_default(ImageConfig, "encoder", "vit")
     weights: str = with_default(ImageConfig, "weights", "none")

@@ -32,8 +32,8 @@ from models.networks.config import (
 from models.networks.decoder import Decoder
 from models.networks.encoder_decoder import EncoderDecoder, Output
 from models.networks.image_encoder import ImageEncoder, pretrained_parameters
-from models.networks.recurrent_encoder import RnnEncoder
-from models.networks.transformer_decoder import CrossAttentionKind, TransformerDecoder
+from models.networks.recurrent import RnnEncoder
+from models.networks.transformer import CrossAttentionKind, TransformerDecoder
 
 
 def embeddings(

@@ -21,8 +21,8 @@ from models.networks.family import (
     recurrent_encoder,
     source_embedding,
 )
-from models.networks.recurrent_decoder import FixedContextDecoder, LuongDecoder, RnnDecoder
-from models.networks.transformer_encoder import TransformerEncoder
+from models.networks.recurrent import FixedContextDecoder, LuongDecoder, RnnDecoder
+from models.networks.transformer import TransformerEncoder
 
 
 class Seq2Seq(RecurrentTranslator):

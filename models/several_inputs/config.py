@@ -1,4 +1,4 @@
-"""Settings of the families that read several inputs. Imports no torch."""
+"""The kind of input that is a row of several inputs, and settings of its families. No torch."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from models.core.config import (
     named,
 )
 from models.core.settings import option
+from models.core.sources import Source
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,3 +54,19 @@ class MultiSourceTransformerConfig(RowConfig, TransformerDecoderConfig):
     builds: ClassVar[str] = "models.several_inputs.families:MultiSourceTransformer"
 
     family: str = named("multi-source-transformer")
+
+
+class RowSource(Source):
+    """Rows: several texts, or texts and an image; one slot per token and per image cell.
+
+    A row is a line whose columns are separated by tabs, in the order of `model.inputs`; the column
+    of an image is the path of its file.
+    Source: Zoph and Knight 2016; Libovický and Helcl 2017.
+    """
+
+    task = "translate"
+    ability = "translates rows of several inputs"
+    runner = "models.several_inputs.translator:RowTranslator"
+    ensemble = "models.engines.translator:EnsembleTranslator"
+    has_columns = True
+    unused_settings = ("search.max_caption", "search.split_above")

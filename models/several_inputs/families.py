@@ -20,9 +20,8 @@ from models.networks.family import (
     recurrent_encoder,
 )
 from models.networks.image_encoder import ImageEncoder
-from models.networks.recurrent_decoder import RnnDecoder
-from models.networks.recurrent_encoder import RnnEncoder
-from models.networks.transformer_encoder import ImageTransformerEncoder, TransformerEncoder
+from models.networks.recurrent import RnnDecoder, RnnEncoder
+from models.networks.transformer import ImageTransformerEncoder, TransformerEncoder
 from models.several_inputs.combinations import CombinedCrossAttention
 from models.several_inputs.config import MultiSourceConfig, MultiSourceTransformerConfig
 from models.text.tokenizer import END

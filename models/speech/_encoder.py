@@ -15,8 +15,8 @@ from models.core.config import HOP
 from models.core.errors import ConfigurationError
 from models.core.numerics import Linear
 from models.core.types import Memory
-from models.networks.recurrent_encoder import CELLS
-from models.networks.transformer_encoder import TransformerEncoder
+from models.networks.recurrent import CELLS
+from models.networks.transformer import TransformerEncoder
 from models.speech.config import (
     AudioModelConfig,
     ListenAttendSpellConfig,

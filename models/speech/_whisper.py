@@ -26,7 +26,7 @@ from models.core.errors import ConfigurationError, InputError, ModelError, unkno
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_translator import missing_library
-from models.search.prefix import PLAIN, Steering
+from models.search.steering import PLAIN, Steering
 from models.speech._whisper_engine import (
     CTranslate2Whisper,
     Decoded,

@@ -1,4 +1,4 @@
-"""Settings of the families that read sound. Imports no torch."""
+"""The kind of input that is sound, and the settings of its families. Imports no torch."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from models.core.config import (
     named,
 )
 from models.core.settings import MAX_SIZE, Settings, option
+from models.core.sources import Source
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,3 +78,19 @@ class SpeechTransformerConfig(AudioModelConfig, TransformerDecoderConfig):
     builds: ClassVar[str] = "models.speech.families:SpeechTransformer"
 
     family: str = named("speech-transformer")
+
+
+class AudioSource(Source):
+    """Audio: frames of a spectrum, one slot per few frames; there is no source vocabulary.
+
+    Source: Chorowski et al. 2015.
+    """
+
+    task = "transcribe"
+    ability = "transcribes recordings"
+    reads_tokens = False
+    runner = "models.speech.transcripts:SpeechModel"
+    unused_settings = (
+        "search.max_caption",
+        *("tokenizer.joint", "tokenizer.target_kind"),
+    )

@@ -10,7 +10,7 @@ from models.networks.family import (
     embedding_scale,
     needs_equal_sizes,
 )
-from models.networks.recurrent_decoder import RnnDecoder
+from models.networks.recurrent import RnnDecoder
 from models.speech._encoder import ConvolutionalEncoder, PyramidEncoder, WindowEncoder
 from models.speech.config import ListenAttendSpellConfig, SpeechTransformerConfig
 

@@ -18,7 +18,7 @@ from models.core.errors import ConfigurationError, InputError, ModelError
 from models.core.types import Hypothesis, Memory
 from models.core.use_config import SearchConfig
 from models.engines.captioner import words as word_ranges
-from models.engines.steered import looked_at, steered_search
+from models.engines.steering import looked_at, steered_search
 from models.engines.trained import TorchModel
 from models.search.batching import (
     length_batches,
@@ -28,7 +28,7 @@ from models.search.batching import (
     windows,
 )
 from models.search.hypotheses import Finished, length_limit
-from models.search.prefix import PLAIN, Steering
+from models.search.steering import PLAIN, Steering
 from models.speech._encoder import SoundEncoder
 from models.speech.features import log_mel
 from models.speech.recordings import Floats, Recording, SoundPiece, divided

@@ -12,7 +12,7 @@ from models.core.errors import ModelError
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 from models.engines.trained import TrainedModel
-from models.search.prefix import PLAIN, Steering
+from models.search.steering import PLAIN, Steering
 from models.speech._voice import spoken
 from models.speech.recordings import Floats, Recording, read_blocks, recording_of
 from models.storage.settings import read_settings

@@ -1,4 +1,4 @@
-"""Archives of bundles, and facts about them."""
+"""Archives of bundles, facts about them, and their lexicons."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from models.core.files import read_regular, replacing, write_errors
 from models.core.limits import MODEL_FILE_BYTES
 from models.core.settings import Values
 from models.storage.digests import NAME as SUMS
+from models.storage.digests import check_digests
 from models.storage.installed import Installed, installed
 from models.storage.settings import (
     CARD,
@@ -28,6 +29,7 @@ from models.storage.settings import (
     task_of,
 )
 from models.storage.settings import NAME as CONFIG
+from models.text.lexicon import Lexicon
 from models.text.tokenizer import LABELS
 
 REQUIRED = (CONFIG, WEIGHTS)
@@ -40,6 +42,7 @@ MAX_FILES, MAX_RATIO = 10_000, 20  # files of an archive, and their size in arch
 BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # of zip archives
 FREE = re.compile(r"(CC0|CC BY|Apache|MIT|BSD|ISC|MPL|[AL]?GPL|public domain)\b", re.I)
 LIMITED = re.compile(r"research|\bNC\b|non-?commercial", re.I)
+MAX_LEXICON_BYTES = 1 << 26
 
 
 def write_archive(folder: Path, path: Path) -> None:
@@ -192,3 +195,20 @@ def listed() -> Iterator[tuple[Installed, Facts | None]]:
             yield model, read_facts(model.folder)
         except ModelError:
             yield model, None
+
+
+def read_lexicon_bytes(folder: Path) -> bytes:
+    """Return the packed lexicon of a bundle, b"" if it has none; a DamagedError if it changed."""
+    path = folder / LEXICON
+    if not path.is_file():
+        return b""
+    with intact(path, "a file of the model"):
+        packed = read_regular(path, MAX_LEXICON_BYTES)
+    check_digests(folder, [LEXICON])
+    return packed
+
+
+def read_lexicon(folder: Path) -> Lexicon | None:
+    """Return the lexicon of a bundle, None if it has none; a DamagedError if it is damaged."""
+    packed = read_lexicon_bytes(folder)
+    return Lexicon(packed) if packed else None

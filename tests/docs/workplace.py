@@ -12,7 +12,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.transcribe import tones
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.networks.bundle import Bundle, build, save, sizes_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from safetensors.torch import load_file
 
-from attncli.train.log import read_log
+from attncli.train.events import read_log
 from tests.attncli.command_line import flags
 from tests.attncli.labels import write_toy
 from tests.attncli.training.kinds import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from tests.attncli.command_line import Attn
 from tests.models.text.small import learned, multilingual
 

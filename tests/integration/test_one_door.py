@@ -17,7 +17,7 @@ from PIL import Image
 
 import attncli
 from attncli.bulk.mapper import BatchMapper
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.data.named_files import NamedFile
 from attncli.serve.models import Job, ServedModel
 from attncli.task.table import RUNNERS, find_runner

@@ -13,7 +13,7 @@ from models.core.registry import names
 from models.core.types import Batch, Looks, Memory, at_steps, select
 from models.engines.trained import TrainedModel, check_looks
 from models.networks.encoder_decoder import EncoderDecoder
-from models.search.prefix import Look, Steering
+from models.search.steering import Look, Steering
 from tests.models.contracts import alone, close
 from tests.models.mechanisms import (
     AT_ONCE,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 
 ROOT = Path(__file__).parents[2]
 AGAIN = 75  # exit status of a call that leaves parts to do

@@ -15,7 +15,7 @@ from grammar.lexicon import (
 from grammar.meaning import Clause, Phrase, Sentence, written
 from write_grammar import content
 
-from attncli.data.grammar import _lines, _rows
+from attncli.data.embedded import _lines, _rows
 
 
 @pytest.mark.slow

@@ -25,8 +25,7 @@ from attncli.data.alignments import read_external_alignments, read_links
 from attncli.data.lines import open_text
 from attncli.data.named_files import open_images
 from attncli.train._vectors import read_vectors
-from attncli.training.config import read_run_config
-from attncli.training.toml import from_toml
+from attncli.training.config import from_toml, read_run_config
 from models.align_train.hmm import trained
 from models.align_train.tables import read_statistical, write_statistical
 from models.core.errors import ModelError

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from attncli.data.alignments import PairLinks
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from attncli.scoring.sequences import score_alignments
 from models.alignment import AlignConfig, align, head_weights
 from models.engines.translator import Translator

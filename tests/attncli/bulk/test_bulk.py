@@ -22,7 +22,7 @@ from attncli.bulk._job import BulkJob, chunk_results, read_job
 from attncli.bulk._run import part_name, read_part, write_part
 from attncli.bulk._shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.bulk.mapper import BatchMapper
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.data.named_files import named_images, open_images
 from attncli.faithful.result import Line
 from attncli.shell import app

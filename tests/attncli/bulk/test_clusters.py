@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.shell import app
 
 

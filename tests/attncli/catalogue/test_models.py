@@ -10,7 +10,7 @@ import pytest
 from attncli.catalogue._facts import catalogue
 from attncli.train.configuration import run_config
 from attncli.train.job import check_buildable
-from attncli.training.toml import from_toml
+from attncli.training.config import from_toml
 from models import build
 from models.attention.config import HardConfig
 from models.core import registry

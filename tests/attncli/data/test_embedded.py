@@ -12,7 +12,7 @@ from PIL import Image
 from torch import Tensor
 
 from attncli.caption.source import ImageTraining
-from attncli.data import grammar, scenes
+from attncli.data import embedded, scenes
 from attncli.data.scenes import COLOURS, SHAPES, SIDE, SIZES, Box, Scene
 from attncli.train.command_line import settings
 from attncli.train.events import Started
@@ -64,12 +64,12 @@ def test_scenes_depend_on_the_seed_and_parts_share_none() -> None:
 
 @pytest.mark.parametrize("seed", [1, 10])
 def test_splits_share_no_source_sentence(seed: int) -> None:
-    train, dev, test = grammar.split(8_000, 500, 500, seed=seed)
+    train, dev, test = embedded.split(8_000, 500, 500, seed=seed)
     assert (len(train), len(dev), len(test)) == (8_000, 500, 500)
     held_out = {pair.source for pair in dev + test}
     assert len(held_out) == 1_000
     assert not held_out & {pair.source for pair in train}
-    assert len(grammar.split_tenses(8_000, 500, seed=seed).train) == 8_000
+    assert len(embedded.split_tenses(8_000, 500, seed=seed).train) == 8_000
 
 
 SCENES, DEV_SCENES = 1500, 200

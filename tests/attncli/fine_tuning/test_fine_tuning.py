@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import models
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.fine_tuning import _retention as retention
 from attncli.fine_tuning import replay
 from attncli.fine_tuning._retention import Tensors
@@ -19,9 +19,8 @@ from attncli.fine_tuning.replay_set import ReplayPair, pack_replay, read_replay
 from attncli.fine_tuning.settings import BOUNDED, MAX_PASSES, MIN_PASSES, fine_tuning
 from attncli.train import estimate
 from attncli.train.command_line import settings, with_languages
-from attncli.train.events import AlreadyFinished, Evaluated, FinalModel, Interrupted
+from attncli.train.events import AlreadyFinished, Evaluated, FinalModel, Interrupted, read_log
 from attncli.train.folder import RunFolder
-from attncli.train.log import read_log
 from attncli.train.progress import finished_run
 from attncli.train.run import Run
 from attncli.training.config import RunConfig, TrainConfig

@@ -19,7 +19,7 @@ from attncli.processes._group import Rank, own_rank
 from attncli.shell import app
 from attncli.train import saving
 from attncli.train._stepper import Stepper, seed_of, split
-from attncli.train.log import read_log
+from attncli.train.events import read_log
 from attncli.translate.dev import DevTexts
 from models.core.errors import ModelError, ResourceError
 from tests.attncli.command_line import flags

@@ -16,10 +16,9 @@ import pytest
 
 from attncli.data.alignments import read_links
 from attncli.render import weighted_text
-from attncli.render.alignment import LINK, shade
-from attncli.render.alignment_writers import FORMATS, format_of, heat_maps, written
+from attncli.render.alignment import FORMATS, format_of, heat_maps, written
 from attncli.render.figures import undrawable
-from attncli.task.panels import AlignedPair, WeightedText, WeightRow
+from attncli.task.panels import LINK, AlignedPair, WeightedText, WeightRow, shade
 from attncli.terminal.messages import TRUE_COLOUR, Screen, fitted, padded, width, without_controls
 from models.core.errors import ModelError
 from models.text.alignment import Alignment

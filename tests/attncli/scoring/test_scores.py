@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from attncli.data.alignments import PairLinks
-from attncli.scoring.rouge import rouge_l, rouge_n, rouge_words
-from attncli.scoring.sequences import error_rate, exact_match, score_alignments
+from attncli.scoring.sequences import (
+    error_rate,
+    exact_match,
+    rouge_l,
+    rouge_n,
+    rouge_words,
+    score_alignments,
+)
 from attncli.scoring.translations import Scoring, line_statistics, metrics
 
 SURE = frozenset({(0, 0), (1, 2)})

@@ -18,7 +18,7 @@ from attncli.terminal.messages import (
     colours_of,
     printable,
 )
-from attncli.train.log import read_log
+from attncli.train.events import read_log
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
 

@@ -10,9 +10,8 @@ import pytest
 
 from attncli.task.table import TRAINING
 from attncli.train.configuration import check_effects, preset_config, run_config
-from attncli.training.config import RunConfig
+from attncli.training.config import RunConfig, from_toml, to_toml
 from attncli.training.sources import find_training_source
-from attncli.training.toml import from_toml, to_toml
 from models.core.errors import ModelError
 from models.core.settings import flat, need_of, overridden, to_dict
 from models.storage.presets import PRESETS

@@ -10,15 +10,13 @@ import torch
 
 from attncli.caption import features as image_features
 from attncli.train.command import default_folder
-from attncli.train.command_line import settings
+from attncli.train.command_line import settings, spread
 from attncli.train.configuration import run_config
 from attncli.train.display import Stop, memory_advice, stopping
 from attncli.train.folder import differences
 from attncli.train.job import check_buildable, train
-from attncli.train.options import spread
-from attncli.training.config import RunConfig, TrainConfig, read_run_config
+from attncli.training.config import RunConfig, TrainConfig, from_toml, read_run_config, to_toml
 from attncli.training.sources import training_source
-from attncli.training.toml import from_toml, to_toml
 from attncli.translate._settings import TextData
 from models.core.config import ImageConfig
 from models.core.errors import ModelError

@@ -13,8 +13,7 @@ import torch
 
 from attncli.caption import features as image_features
 from attncli.data.alignments import token_links
-from attncli.data.embedded import as_table
-from attncli.data.grammar import generate
+from attncli.data.embedded import as_table, generate
 from attncli.train._state import State
 from attncli.train._stepper import Stepper, UpdateBatch
 from attncli.train.command_line import settings

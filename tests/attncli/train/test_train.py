@@ -16,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.train import _stepper as stepper
 from attncli.train import job as train
 from attncli.train._fit import reopen
@@ -31,10 +31,10 @@ from attncli.train.events import (
     Interrupted,
     Started,
     Stepped,
+    read_log,
 )
 from attncli.train.folder import RunFolder, claim, read_config, released
 from attncli.train.job import dry_run
-from attncli.train.log import read_log
 from attncli.train.progress import Counters, is_over, read_counters
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import described

@@ -19,7 +19,7 @@ from attncli.caption import _captions as captions
 from attncli.caption import features as image_features
 from attncli.classify._table import LabelledText, read_labelled
 from attncli.classify.data import learn, set_aside
-from attncli.data.grammar import split_tenses
+from attncli.data.embedded import split_tenses
 from attncli.train.command_line import settings
 from attncli.train.events import Evaluated, FinalModel, Interrupted, Started, Stepped
 from attncli.training.config import RunConfig

@@ -13,8 +13,7 @@ import torch
 from attncli.loggers import trackers
 from attncli.loggers.trackers import numbers
 from attncli.task.panels import SampledEvaluation, ShownExample
-from attncli.train.events import Interrupted
-from attncli.train.log import LoggedRun, read_log
+from attncli.train.events import Interrupted, LoggedRun, read_log
 from attncli.train.saving import (
     KEPT,
     add_evaluation,

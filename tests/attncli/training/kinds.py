@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.train.command_line import settings
 from attncli.training.config import RunConfig
 from attncli.transcribe import tones

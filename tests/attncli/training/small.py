@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 from safetensors.torch import load_file
 
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.train._checkpoint import read_metadata
 from attncli.train.command_line import settings
-from attncli.train.events import Interrupted, RunEvent
+from attncli.train.events import Interrupted, RunEvent, read_log
 from attncli.train.folder import RunFolder
 from attncli.train.job import train
-from attncli.train.log import read_log
 from attncli.training.config import RunConfig
 from attncli.training.dev import Data
 from attncli.training.sources import source_of_run

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from attncli.task.table import TRAINING
 from attncli.train.command_line import settings
 from attncli.train.events import Ended, Evaluated, Started, Stepped
 from attncli.train.job import dry_run
 from attncli.train.saving import read_evaluations
-from attncli.training.config import RunConfig
-from attncli.training.toml import to_toml
+from attncli.training.config import RunConfig, TrainConfig, to_toml
+from attncli.training.sources import find_training_source
 from tests.attncli.training.kinds import KINDS
-from tests.attncli.training.small import load, run
+from tests.attncli.training.small import load, run, write_texts
 
 EPOCH = ("train.steps=0", "train.epochs=2", "train.evaluate_every=0")
 VARIED = {"pairs": ("data.concatenate=0.9", "data.noise=0.5"), "corpora": ("data.concatenate=0.5",)}
@@ -80,3 +83,24 @@ def test_samples_have_outputs_and_a_map_of_one(kind: str, tmp_path: Path) -> Non
     assert bool(first.attention) == (kind != "recordings")
     assert not any(sample.attention for sample in others if kind != "corpora")
     assert all(sample.image for sample in others) == (kind == "captions")
+
+
+def test_settings_that_some_kinds_lack_are_those_that_some_kinds_name() -> None:
+    named = [find_training_source(kind).settings for kind in TRAINING]
+    assert {*TrainConfig.OF_SOME} == {name for each in named for name in each}
+
+
+def test_a_run_of_pairs_imports_no_other_kind_of_input(tmp_path: Path) -> None:
+    pairs = write_texts(tmp_path).train
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom attncli.train.command_line import settings\n"
+        "from attncli.train.job import dry_run\n"
+        f"config = settings([Path({str(pairs)!r})], preset='transformer-nano')\n"
+        "dry_run(config, device='cpu', progress=lambda *progress: None)\n"
+        "print(*sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    others = ("attncli.caption", "attncli.transcribe.", "attncli.several_inputs", "models.speech")
+    assert not [name for name in found.stdout.split() if name.startswith(others)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from attncli.data.tables import read_lexicon_table
 from attncli.translate.corpora import CorpusConfig
 from attncli.translate.lexicon import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from attncli.training.tokens import read_side, write_pairs
 from attncli.translate.mixture import (
     Direction,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from attncli.data.alignments import PairLinks
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.scoring.sequences import score_alignments
 from models.align_train.hmm import HMM, MODEL1, JointHmm, link_probabilities, trained, turned
 from models.align_train.tables import (

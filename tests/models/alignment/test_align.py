@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from models.alignment import (
     AlignConfig,
     align,

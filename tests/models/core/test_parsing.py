@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attncli.training.toml import from_toml
+from attncli.training.config import from_toml
 from models.core.errors import ModelError
 from models.core.settings import parse_json, parse_toml
 

@@ -19,7 +19,7 @@ pytest.importorskip("ctranslate2")
 import ctranslate2
 import sentencepiece
 
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from attncli.shell.app import run
 from models import load
 from models.core.errors import ConfigurationError, ModelError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from models import load_ensemble
 from models.core.errors import ConfigurationError, InputError
 from models.core.use_config import SearchConfig, TokenizerConfig

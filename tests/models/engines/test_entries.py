@@ -18,7 +18,7 @@ from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_translator import CTranslate2Translator
 from models.engines.translator import EnsembleTranslator, Translator
 from models.networks.bundle import Bundle, build, save, sizes_of
-from models.search.prefix import Look, Steering
+from models.search.steering import Look, Steering
 from models.storage.presets import model_config
 from models.text.lexicon import CLOSE, MARKS, OPEN, Lexicon, LexiconEntry, pack, with_candidates
 from models.text.tokenizer import Tokenizer

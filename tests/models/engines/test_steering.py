@@ -12,12 +12,11 @@ import torch
 from models.core.errors import InputError
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
-from models.engines._steering import SteeredBackend, with_looks
 from models.engines.ctranslate2_translator import CTranslate2Translator
-from models.engines.steered import backend_of
+from models.engines.steering import SteeredBackend, backend_of, with_looks
 from models.engines.translator import EnsembleTranslator, Translator
 from models.search.batching import pad_pairs
-from models.search.prefix import PLAIN, Look, Steering, TargetPrefix
+from models.search.steering import PLAIN, Look, Steering, TargetPrefix
 from models.text.tokenizer import END, SPACE
 from models.text.units import decoded_spans
 from tests.models.engines.small import GLOSSARY, SEARCHES, random_translator

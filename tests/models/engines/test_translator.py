@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from models import load
 from models.core.errors import ModelError
 from models.core.types import Translation

@@ -11,7 +11,7 @@ from models.core.types import Batch, VocabularySizes
 from models.engines.ctranslate2_convert import converted
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
-from models.networks.transformer_decoder import TransformerDecoder
+from models.networks.transformer import TransformerDecoder
 from models.search.batching import pad_pairs
 from models.storage.presets import model_config
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from models import load
 from models.core.errors import ModelError
 from models.core.use_config import AlignConfig, SearchConfig, TokenizerConfig

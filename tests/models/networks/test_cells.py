@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from models.attention.layers import Bridge, Embedding, GruCell, LstmCell
 from models.core.types import VocabularySizes
 from models.networks.config import RnnSearchConfig
-from models.networks.recurrent_encoder import PaddedGru, PaddedLstm, RnnEncoder
+from models.networks.recurrent import PaddedGru, PaddedLstm, RnnEncoder
 from models.networks.text_families import Luong, RnnSearch
 from tests.models.small import pairs, small_config, sources, step
 

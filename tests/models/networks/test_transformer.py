@@ -12,7 +12,7 @@ from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.config import VisionTransformerConfig
 from models.networks.text_families import Transformer
-from models.networks.transformer_decoder import TransformerDecoder
+from models.networks.transformer import TransformerDecoder
 from tests.models.small import add_noise, pairs, small_config
 
 CONFIG = dataclasses.replace(small_config("transformer-nano"), decoder_layers=3)

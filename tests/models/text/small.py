@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.networks.bundle import Bundle, save, sizes_of
 from models.storage.presets import model_config

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from models import load
 from models.alignment import align, align_translations
 from models.core.errors import ModelError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.grammar import generate
+from attncli.data.embedded import generate
 from models.core.errors import ModelError
 from models.core.use_config import TOKEN_KINDS, TokenizerConfig
 from models.text.own_vocabulary import own_kind

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from models.core.errors import ModelError
 from models.core.use_config import TOKEN_KINDS, TokenizerConfig
 from models.text.tokenizer import END, NEVER_OUTPUT, UNKNOWN, Tokenizer, train

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 import torch
 
-from attncli.data.grammar import Pair
+from attncli.data.embedded import Pair
 from models.alignment.weights import pooled
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig

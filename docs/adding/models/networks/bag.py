@@ -6,7 +6,7 @@ from models.attention.layers import Embedding
 from models.core.types import Memory, VocabularySizes
 from models.networks.bag_config import BagConfig
 from models.networks.family import RecurrentModel, embeddings
-from models.networks.recurrent_decoder import RnnDecoder
+from models.networks.recurrent import RnnDecoder
 
 
 class BagEncoder(nn.Module):

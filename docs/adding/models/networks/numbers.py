@@ -7,7 +7,7 @@ from models.attention.layers import Embedding
 from models.core.types import Memory, VocabularySizes
 from models.networks.family import RecurrentModel
 from models.networks.numbers_config import NumbersConfig
-from models.networks.recurrent_decoder import RnnDecoder
+from models.networks.recurrent import RnnDecoder
 
 SLOTS = 3
 

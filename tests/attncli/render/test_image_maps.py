@@ -12,17 +12,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attncli.render.image_attention import (
-    SHADES,
-    WRITERS,
-    fault,
-    figure,
-    maps_as_text,
-)
 from attncli.render.image_maps import (
     DARK,
+    SHADES,
+    WRITERS,
     AttentionMaps,
+    fault,
+    figure,
     highlighted,
+    maps_as_text,
     mean_overlap,
 )
 from attncli.terminal.messages import Screen
