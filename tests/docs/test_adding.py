@@ -77,6 +77,11 @@ def lines_of(section: str) -> list[str]:
     return "".join(blocks).splitlines()
 
 
+def test_a_task_is_a_folder_of_at_most_250_lines() -> None:
+    files = (ROOT / "docs/adding/attncli/describe").glob("*.py")
+    assert 0 < sum(len(file.read_text("utf-8").splitlines()) for file in files) <= 250
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_the_linter_and_the_whole_suite_pass_with_every_recipe(copy: Path) -> None:

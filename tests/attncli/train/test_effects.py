@@ -57,7 +57,7 @@ def test_every_door_says_that_a_setting_has_no_effect(
     value = value if value[0].isdigit() else f'"{value}"'
     file = tmp_path / "run.toml"
     file.write_text(f'preset = "{preset}"\n[{table}]\n{name} = {value}\n')
-    own = ("-o", tmp_path / "run")
+    own = ("-o", tmp_path / "run", "--dry-run")
     found = {
         attn("train", "-p", preset, "-s", setting, *own, status=1).err,
         attn("train", file, *own, status=1).err,
