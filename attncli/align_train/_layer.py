@@ -8,14 +8,14 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from attncli.align_train._run import AlignerRun, LayerResult, texts_of
 from attncli.align_train._threshold import best_threshold
-from attncli.data.alignments import WordLinks, read_word_links, token_links, with_end_mark
+from attncli.data.alignments import WordLinks, read_word_links, token_links
 from attncli.terminal.messages import counted
 from attncli.training.examples import target_weights
 from attncli.training.interfaces import Progress
@@ -24,6 +24,7 @@ from models.alignment.align import align
 from models.alignment.weights import Encoded, as_batch, encode
 from models.core.errors import ModelError
 from models.core.files import write_text
+from models.core.types import Batch
 from models.core.use_config import AlignConfig
 from models.engines.translator import Translator
 from models.networks.bundle import Bundle, build, read, save, sizes_of
@@ -33,6 +34,10 @@ from models.storage.archive import read_about, read_card
 from models.storage.digests import weights_hash
 from models.storage.settings import read_settings
 from models.text.languages import parse_direction
+from models.text.tokenizer import END
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SAMPLE = 8_000  # sentence pairs to learn from, at most
 HELD_OUT = 20  # one of this number of sentence pairs is held out, at most MAX_HELD_OUT
@@ -323,3 +328,17 @@ def finish(run: AlignerRun, device: str, progress: Progress) -> LayerResult:
     save_aligner(bundle, config, run.translator, run.path)
     write_text(run.result, json.dumps(result._asdict(), indent=2) + "\n")
     return result
+
+
+def with_end_mark(weights: Tensor, batch: Batch) -> Tensor:
+    """Return target weights (B, T, S) that link tokens without links to the source's end mark.
+
+    The weights of a pair without any link stay 0.
+    """
+    from torch import nn
+
+    free = batch.target_mask & (batch.target_out != END) & (weights.sum(-1) == 0)  # (B, T)
+    free &= weights.flatten(1).any(1)[:, None]
+    last = batch.source_mask.sum(1) - 1  # (B,) the end mark
+    null = nn.functional.one_hot(last, weights.shape[2])  # (B, S)
+    return weights + free[..., None] * null[:, None]

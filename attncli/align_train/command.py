@@ -12,7 +12,7 @@ from attncli.align_train._run import AlignerConfig, AlignerRun, LexiconSettings
 from attncli.data.streams import check_files, check_output
 from attncli.options import loading
 from attncli.options.settings import Options, SetOption
-from attncli.options.shared import Device, PairFiles, Threads
+from attncli.options.shared import Device, Threads
 from attncli.terminal import console
 from attncli.train.command_line import check_run_folder
 from attncli.train.display import Display, train_shown
@@ -54,6 +54,9 @@ DryRun = Annotated[
 
 
 PREFIX = "align."  # of settings that are not those of the translator
+PairFiles = Annotated[
+    list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
+]
 
 
 def align_train(

@@ -21,7 +21,7 @@ from attncli.bulk import _work as bulk_work
 from attncli.bulk._job import BulkJob
 from attncli.bulk._shards import BulkSource, Shard, ShardResult, shards_of
 from attncli.data.streams import as_json, as_json_line
-from attncli.terminal.messages import ShowProgress, counted, duration
+from attncli.terminal.messages import ShowProgress, counted
 from models.core.errors import DamagedError, InputError, ModelError
 from models.core.files import (
     LOCK,
@@ -246,3 +246,9 @@ def _finished(plan: BulkPlan, listed: Sequence[ListedShard]) -> BulkSummary | No
         return BulkSummary(record["records"], record["errors"], record["warnings"], before=True)
     except (OSError, ValueError, KeyError, TypeError):  # none, or damaged
         return None
+
+
+def duration(seconds: float) -> str:
+    """Return a time as h:mm:ss."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

@@ -20,7 +20,7 @@ from attncli.caption.image_features import FeatureCache, RowKind, cache_folder
 from attncli.data.named_files import FileRange, ImageIndex, content_hash, open_images
 from attncli.training.config import TrainConfig
 from attncli.training.interfaces import Progress
-from attncli.training.joints import start_of
+from attncli.training.start import start_of
 from models.core.config import ImageConfig, ImageModelConfig
 from models.core.errors import ModelError, NotFoundError
 from models.networks.image_encoder import PREPROCESSING, ImageEncoder, identity

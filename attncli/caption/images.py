@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.named_files import STDIN, NamedFile
-from attncli.faithful.look import box_of, look_of
+from attncli.faithful.look import look_of
 from models.core.errors import InputError, ModelError
 from models.core.limits import IMAGE_PIXELS
 from models.search.steering import PLAIN, Look, Steering
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 THREADS = 2  # images that are decoded at a time
 BATCHES = 2  # batches that are decoded or wait for the captioner
+SIDE = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)\s*(%?)\s*")
 
 
 class OpenedImage(NamedTuple):
@@ -65,21 +67,14 @@ class ImageOpener:
 
     def _open(self, file: NamedFile) -> OpenedImage | ModelError:
         """Open an image; return an error instead if it cannot be read."""
-        from models.signals.images import open_image
-
-        if file.fault:
-            return InputError(file.fault)
         try:
-            if file.image is not None:
-                return self._reduced(file.image)
             with ExitStack() as held:
-                image = open_image(
-                    file.content(),
-                    name="standard input" if file.name == STDIN else file.name,
-                    least=self._captioner.config.image.size,
-                    before=lambda pixels: held.enter_context(self._memory.held(pixels)),
+                image = image_of(
+                    file,
+                    self._captioner,
+                    lambda pixels: held.enter_context(self._memory.held(pixels)),
                 )
-                return self._reduced(image, file.content())
+                return self._reduced(image, file.content() if file.opened is None else None)
         except ModelError as error:
             return error
 
@@ -95,6 +90,25 @@ class ImageOpener:
         drawn = in_shape(image, captioner.config.image) if self._attention else None
         steering = steering_of(captioner, content or image.size, *steered)
         return OpenedImage(captioner.reduced(image), drawn, steering)
+
+
+def image_of(
+    file: NamedFile, captioner: Captioner, before: Callable[[int], None] = lambda pixels: None
+) -> ImageInput:
+    """Return the image of a file, or the features that a program gives; raise ModelError if bad.
+
+    before: called with the number of pixels before they are decoded.
+    """
+    from models.signals.images import open_image
+
+    if file.fault:
+        raise InputError(file.fault)
+    if file.opened is not None:
+        given: ImageInput = file.opened
+        return given
+    name, least = file.name, captioner.config.image.size
+    name = "standard input" if name == STDIN else name
+    return open_image(file.content(), name=name, least=least, before=before)
 
 
 def steering_of(
@@ -135,3 +149,21 @@ class PixelBudget:
             with self._changed:
                 self._taken -= pixels
                 self._changed.notify_all()
+
+
+def box_of(where: str, size: tuple[int, int]) -> tuple[float, float, float, float]:
+    """Return left, top, right and bottom of a frame in shares of an image of a size in pixels.
+
+    Raises InputError for another text.
+    """
+    sides = [SIDE.fullmatch(side) for side in where.split(",")]
+    if len(sides) != 4 or not all(sides):
+        raise InputError(
+            f"a look at {where!r}",
+            "left, top, right and bottom in pixels or per cent, such as 50%,0,100%,100%",
+        )
+    shares = [
+        float(side[1]) / (100 if side[2] else size[at % 2]) for at, side in enumerate(sides) if side
+    ]
+    left, top, right, bottom = shares
+    return left, top, right, bottom

@@ -8,14 +8,14 @@ from functools import cached_property
 from itertools import tee
 from typing import TYPE_CHECKING
 
-from attncli.caption.images import ImageOpener, OpenedImage
+from attncli.caption.images import ImageOpener, OpenedImage, image_of
 from attncli.data.named_files import IMAGES, NamedFile
 from attncli.options.loading import LoadedRunner
 from attncli.options.settings import Options
-from attncli.options.shared import ImageBatches
 from attncli.render.rows import InputCells, OutputCells, hypothesis_record
 from attncli.task.runner import JsonObject, RankedOutputs, ShownResult
 from attncli.terminal.messages import current_screen, one_cell, printable
+from models.core.config import BATCH_IMAGES
 from models.core.errors import InputError, ModelError
 from models.core.settings import option
 from models.storage.installed import chosen_model
@@ -25,11 +25,18 @@ if TYPE_CHECKING:
 
     from attncli.render.image_maps import AttentionMaps
     from models.core.types import Hypothesis
-    from models.engines.captioner import Caption, Captioner, ImageAttention  # noqa: F401
+    from models.engines.captioner import Caption, Captioner, ImageAttention, ImageInput  # noqa: F401
 
 BELOW = 205  # pixels of what is below an image in a notebook
 RAISED = "(search.max_caption raises the limit)"
 OF_TEXTS = "search.max_ratio search.max_extra search.split_above"
+
+
+@dataclass(frozen=True)
+class ImageBatches:
+    """Computation over batches of images."""
+
+    batch_images: int = option(BATCH_IMAGES, "images of a batch", least=1)
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,10 @@ class CaptionRunner(LoadedRunner[NamedFile, CaptionedImage, "Captioner", Caption
                     else self._result(file, image, next(captioned))
                     for file, image in zip(files, images, strict=True)
                 ]
+
+    def opened(self, file: NamedFile) -> ImageInput:
+        """Return an image, or the features that a program gives; raise ModelError if it is bad."""
+        return image_of(file, self.model)
 
     @cached_property
     def _name(self) -> str:

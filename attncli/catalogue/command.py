@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,7 +20,7 @@ from attncli.catalogue._packages import Packing
 from attncli.data.streams import as_json, write_stdout
 from attncli.options.settings import SetOption
 from attncli.options.shared import Json
-from attncli.render.rows import columns, size, wrapped
+from attncli.render.rows import columns, size
 from attncli.terminal import console
 from attncli.terminal.messages import current_screen, printable
 from attncli.training.config import RunConfig
@@ -388,3 +390,14 @@ def verify(
             typer.echo(f"{folder}: ok{f' ({remark})' if remark else ''}")
     if failed:
         raise typer.Exit(1)
+
+
+def wrapped(table: str, width: int) -> str:
+    """Return a table for a terminal of this width: long lines continue below the second column."""
+    lines = []
+    for line in table.splitlines():
+        found = re.match(r" *(?:\S+ +)?", line)
+        indent = " " * min(found.end() if found else 0, width // 2)
+        parts = textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
+        lines += parts or [""]
+    return "".join(f"{line}\n" for line in lines)

@@ -18,7 +18,7 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from attncli.compare._scores import RunScores, from_record
-from attncli.compare._variants import Variant
+from attncli.compare._variants import TestFiles, Variant, comparison_of
 from attncli.data.corpus import MIN_DEV_SOURCES, fingerprint
 from attncli.scoring.score import MetricScore
 from attncli.train.estimate import Estimate, RunTime
@@ -42,7 +42,7 @@ from attncli.train.progress import can_continue, finished_run, read_counters, re
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev import DevSet, evaluate
 from attncli.training.interfaces import Progress
-from attncli.training.sources import TestFiles, comparison_of, source_of_run
+from attncli.training.sources import source_of_run
 from models.core.errors import ModelError, naming
 from models.core.files import locked, write_errors, write_text
 from models.core.settings import parse_json

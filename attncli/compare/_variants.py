@@ -14,11 +14,12 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from attncli.train.command_line import absolute
 from attncli.training.config import RunConfig, TrainConfig
-from attncli.training.sources import comparison_of, source_of_run
+from attncli.training.sources import Comparison, source_of_run, training_source
 from models.core import registry
 from models.core.config import ModelConfig, every_setting, family_config
 from models.core.errors import ConfigurationError, naming, unknown_name
@@ -167,3 +168,24 @@ def _place(key: str, family: str) -> str:
             return f"{table}.{key}"
     known = [name for settings in tables.values() for name in fields_of(type(settings))]
     raise unknown_name("setting", key, known)
+
+
+def comparison_of(family: str) -> Comparison:
+    """Return the comparison of a family; raise a ModelError if its models are not compared."""
+    found = training_source(family).comparison
+    if found is None:
+        raise ConfigurationError(f"a comparison of models of family {family}", "another family")
+    return found
+
+
+class TestFiles(NamedTuple):
+    """Files to measure the models of a comparison on."""
+
+    test: Sequence[Path] = ()
+    gold: Path | None = None  # links of the test set, or of the dev set if there is none
+    gold_index: Literal["0", "1"] | None = None
+
+    @property
+    def paths(self) -> list[Path]:
+        """Return the files."""
+        return [*self.test, *filter(None, [self.gold])]

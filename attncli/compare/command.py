@@ -14,7 +14,7 @@ import typer
 
 from attncli.compare._drawing import WRITERS, draw_comparison
 from attncli.compare._scores import RunScores
-from attncli.compare._variants import variants, with_grid
+from attncli.compare._variants import TestFiles, comparison_of, variants, with_grid
 from attncli.data.streams import check_files, write_stdout
 from attncli.options import loading
 from attncli.options.fields import signed
@@ -29,13 +29,7 @@ from attncli.train.display import Display, memory_advice, stoppable
 from attncli.train.events import read_log
 from attncli.train.folder import RunFolder
 from attncli.training.config import RunConfig
-from attncli.training.sources import (
-    Comparison,
-    TestFiles,
-    comparison_of,
-    find_training_source,
-    named_kind,
-)
+from attncli.training.sources import Comparison, find_training_source, named_kind
 from models.core.files import write_text
 from models.core.registry import DEFAULT_SOURCE
 from models.storage.installed import find_model

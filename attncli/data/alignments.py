@@ -14,14 +14,13 @@ from attncli.data.lines import open_text
 from attncli.terminal.messages import counted
 from models.core.errors import ModelError
 from models.core.limits import DIGITS, SENTENCES
-from models.core.types import Batch, Link
+from models.core.types import Link
 from models.text.alignment import Alignment
-from models.text.tokenizer import END, Tokenizer
+from models.text.tokenizer import Tokenizer
 from models.text.units import units
 
 if TYPE_CHECKING:
     import numpy as np
-    from torch import Tensor
 
 # Files of word links of sentence pairs, written by other programs or by people.
 # - Pharaoh, one line for each pair: `0-0 1-2`, source first. `-` is a sure link, `p` or `?` a
@@ -302,17 +301,3 @@ def linked(links: WordLinks, source: np.ndarray, target: np.ndarray) -> np.ndarr
             )
         found += product(source[i].nonzero()[0].tolist(), target[j].nonzero()[0].tolist())
     return np.array(found, np.int64).reshape(-1, 2)
-
-
-def with_end_mark(weights: Tensor, batch: Batch) -> Tensor:
-    """Return target weights (B, T, S) that link tokens without links to the source's end mark.
-
-    The weights of a pair without any link stay 0.
-    """
-    from torch import nn
-
-    free = batch.target_mask & (batch.target_out != END) & (weights.sum(-1) == 0)  # (B, T)
-    free &= weights.flatten(1).any(1)[:, None]
-    last = batch.source_mask.sum(1) - 1  # (B,) the end mark
-    null = nn.functional.one_hot(last, weights.shape[2])  # (B, S)
-    return weights + free[..., None] * null[:, None]

@@ -11,17 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from attncli.data.lines import read_chunks
 from models.core.errors import InputError, ModelError, NotFoundError
 from models.core.files import open_regular
 from models.core.limits import ARCHIVE_MEMBERS, IMAGE_BYTES
 from models.text.normalise import nfc
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
-    from torch import Tensor
 
 TAR = ".tar"
 SUFFIXES = (
@@ -168,20 +164,20 @@ RECORDINGS = FileKind("a recording", tuple(SOUND.split(" ")))
 
 
 class NamedFile(NamedTuple):
-    """A requested image."""
+    """A requested image or recording."""
 
     name: str  # as the user gave it, or as a folder has it
     source: Path | bytes | FileRange = b""
-    fault: str = ""  # why the image cannot be opened; empty if it may
-    image: Image | Tensor | None = None  # an opened image, or its features (S, V)
+    fault: str = ""  # why it cannot be opened; empty if it may
+    opened: Any = None  # an image, its features (S, V) or a sound, of a program
 
     def content(self) -> Path | bytes:
-        """Return the image's path or its bytes; a ModelError if they cannot be read."""
+        """Return the file's path or its bytes; a ModelError if they cannot be read."""
         return self.source.read() if isinstance(self.source, FileRange) else self.source
 
     @property
     def path(self) -> Path | None:
-        """The image's own file; None for bytes and for a member of an archive."""
+        """Its own file; None for bytes and for a member of an archive."""
         return self.source if isinstance(self.source, Path) else None
 
 

@@ -26,7 +26,6 @@ TEXT = "text"  # lines; not a document format
 WESTERN = "windows-1252"
 MAX_ACCENTED = 0.3  # share of the letters; a text in another code page has more
 FOLDERS = "`attn bulk FOLDER OUT -- translate` reads folders of text; a document: -i FILE -o FILE"
-CONVERT = "convert it: iconv -f ENCODING -t UTF-8"
 BLOCK = 1 << 16  # bytes of one read
 PORTION = 1 << 10  # bytes decompressed at a time; zstd can multiply them by 32,000, into 32 MiB
 Write = Callable[[bytes], None]

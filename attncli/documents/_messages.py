@@ -23,7 +23,6 @@ from attncli.documents.document import (
 )
 from models.core.errors import InputError
 from models.core.limits import DIGITS
-from models.text.normalise import with_pairs
 
 CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "a": "\a", "b": "\b", "v": "\v"}
 STRING = r'"([^"\\\r\n]*(?:\\.[^"\\\r\n]*)*)"'
@@ -208,3 +207,8 @@ def entries(content: str, format: str) -> Iterator[re.Match[str]]:
         ended = content.rfind("*/") + 2  # behind it, a comment has no end
         shown = content[:ended] + content[ended:].replace("/*", "  ")
         yield from (found for found in PART.finditer(shown) if found["value"])
+
+
+def with_pairs(text: str) -> str:
+    """Return a text with one character for each pair of halves of UTF-16."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

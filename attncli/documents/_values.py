@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from attncli.documents._messages import with_pairs
 from attncli.documents.document import (
     DocumentOptions,
     DocumentPart,
@@ -26,7 +27,6 @@ from attncli.documents.document import (
     string_segment,
 )
 from models.core.errors import ConfigurationError, InputError, UnknownNameError, unknown_name
-from models.text.normalise import with_pairs
 
 DELIMITERS = ",;\t|"
 DEEP = "*."  # before the name of a field: at any depth

@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 import typer
 
 from attncli.data.lines import CHUNK_LINES, check_text
-from attncli.data.streams import CONVERT, TEXT, WESTERN, Write, read_whole, western
+from attncli.data.streams import TEXT, WESTERN, Write, read_whole, western
 from attncli.documents._inline import read_lines
 from attncli.documents.document import (
     TRANSLATED,
@@ -42,9 +42,9 @@ from attncli.documents.formats import (
 from attncli.faithful.checks import lacks_parts
 from attncli.faithful.protect import has_dollar_names
 from attncli.faithful.result import Line, TranslatedLine, text_line
-from attncli.terminal.messages import Messages
+from attncli.terminal.messages import Messages, counted
 from attncli.translate.engine import InputSettings
-from attncli.translate.reports import REPORTED, Doubts, OutputReport, listed
+from attncli.translate.reports import LISTED, REPORTED, Doubts, Named, OutputReport
 from attncli.translate.runner import TranslateRunner
 from models.core.errors import InputError, naming
 from models.core.limits import WINDOW_BYTES
@@ -68,6 +68,7 @@ OF_PIECES = re.compile("\ue000/?[0-9]+\ue001")  # of a document that is an archi
 QUOTED = 40  # letters of a text in a message
 CELL = re.compile(r".*: [A-Z]+\d+")  # name of the cell of a sheet
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
+CONVERT = "convert it: iconv -f ENCODING -t UTF-8"
 
 
 class DocumentChoice(NamedTuple):
@@ -351,3 +352,13 @@ def _is_doubtful(found: Sequence[TranslatedLine]) -> bool:
     texts = ((one.line.text, one.translation.text) for one in found if one.translation)
     pairs = ([sorted(DIRECTIVE.findall(text)) for text in pair] for pair in texts)
     return any(one.checks for one in found) or any(own != made for own, made in pairs)
+
+
+def listed(lines: Sequence[TranslatedLine], name: Named) -> Iterator[str]:
+    """Yield a message for each of the first doubtful lines, and the number of all."""
+    doubtful = [one for one in lines if one.doubts]
+    for one in doubtful[:LISTED]:
+        yield f"{name(one.line.number)}: may have another sense; {one.doubt}"
+    if len(doubtful) > LISTED:
+        judged = sum(one.confidence is not None for one in lines)
+        yield f"{len(doubtful):,} of {counted(judged, 'text')} may have another sense"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,19 +11,16 @@ import typer
 from attncli.data.lines import input_chunks
 from attncli.data.named_files import RECORDINGS, SUFFIXES
 from attncli.data.streams import check_output, open_output
-from attncli.explain._options import ExplainedOptions
+from attncli.explain._options import ALL, BRIEF, ExplainedOptions, chosen
 from attncli.options import line_streams, shared
 from attncli.options.fields import command
-from models.core.errors import ModelError, unknown_name
+from models.core.errors import ModelError
 from models.explain import METHODS
 from models.storage.installed import default_model, find_model
 from models.storage.settings import task_of
 
 if TYPE_CHECKING:
-    from attncli.explain.runner import ExplainedLine
-
-BRIEF = ("attention", "erasure")  # methods of the text output, unless others are named
-ALL = "all"
+    from attncli.explain.result import ExplainedLine
 
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option("--format", help="How to write explanations.")
@@ -145,11 +141,3 @@ class ExplainCommand(ExplainedOptions):
                 with open_output(picture) as write:
                     write(writer_of(picture, WRITERS)(maps))
         return []
-
-
-def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the methods that are named, each once. Raises ModelError for an unknown one."""
-    for name in names:
-        if name not in (*METHODS, ALL):
-            raise unknown_name("method", name, (*METHODS, ALL))
-    return tuple(METHODS) if ALL in names else tuple(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""Explanations of lines: a text, a pair of a text and its translation, or the path of a file.
+"""Explanations of lines: a text, a pair of a text and its translation, or a file.
 
 They are written as text with heat maps or as JSON lines; see docs/explain.md. A heat map has a row
 for each method. A cell is the share of the largest relevance of the row; negative ones are 0.
@@ -8,25 +8,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
 
 import torch
 from torch import Tensor
 
-from attncli.caption.runner import CaptionRunner
+from attncli.caption.runner import BELOW, CaptionRunner
 from attncli.classify.runner import ClassifyRunner
-from attncli.data.corpus import pair_of
-from attncli.data.named_files import listed_images
+from attncli.data.corpus import PairLine, pair_of
+from attncli.data.named_files import NamedFile, listed_images
 from attncli.data.streams import as_json_line
-from attncli.explain._options import ExplainedOptions
+from attncli.explain._options import BRIEF, ExplainedOptions, checked, chosen
+from attncli.explain.result import (
+    DIGITS,
+    ExplainedLine,
+    ExplainItem,
+    closing_sentence,
+    empty_output,
+    heat_map_pair,
+    measure_table,
+    measured,
+    rounded,
+)
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.options import loading
 from attncli.options.settings import Options
-from attncli.render.alignment import entries_of, heat_maps
-from attncli.render.image_maps import AttentionMaps, maps_as_text
-from attncli.render.rows import columns
+from attncli.render.alignment import entries_of, heat_maps, page
+from attncli.render.image_maps import SIDE, AttentionMaps, fitting, html_page, maps_as_text
 from attncli.task.panels import AlignedPair
 from attncli.task.runner import AnyRunner, JsonObject, Models, Runner
 from attncli.task.table import find_runner
@@ -38,7 +48,6 @@ from models.core.errors import ConfigurationError, InputError, ModelError, NotFo
 from models.explain import ExplainOptions
 from models.explain.explanation import (
     Explanation,
-    Measure,
     OutputWords,
     explain_caption,
     explain_label,
@@ -46,9 +55,8 @@ from models.explain.explanation import (
     joined,
 )
 from models.explain.methods import TOLERANCE
-from models.signals.images import in_shape, open_image, to_square
+from models.signals.images import in_shape, to_square
 from models.storage.settings import task_of
-from models.text.alignment import Alignment, labelled
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -56,29 +64,14 @@ if TYPE_CHECKING:
     from models.engines.captioner import Captioner
     from models.engines.translator import Translator
 
-DIGITS = 4
-LOSS = "comprehensiveness"
-CLEAR, MIN_GAIN = 2.0, 0.1  # an explanation is trusted from so many times random and this value on
-KEY = "share of the largest relevance of a method"
-REFERENCE = "erasure"  # method that the others are correlated with in text
+ACROSS, ABOVE = 3, 150  # heat maps side by side; pixels above the first ones of a page
 
 
-class ExplainedLine(NamedTuple):
-    """A line with its explanation."""
-
-    line: Line  # of an image: its path
-    output: str = ""  # translation, label or caption
-    explanation: Explanation | None = None  # None for an empty line, or `note` says why
-    maps: AttentionMaps | None = None  # of an image: a map for each word and method
-    note: str = ""  # why there is no explanation; empty for an empty line
-    remark: str = ""  # about an output without words
-
-
-class ExplainRunner(Runner[Line, ExplainedLine, AnyRunner, ExplainedOptions]):
+class ExplainRunner(Runner[Any, ExplainedLine, AnyRunner, ExplainedOptions]):
     """Explains the outputs of `model`, the runner of another task."""
 
     task, shipped, doing, unit, into = "explain", "translate", "explaining", "line", "explanation"
-    options_of, item, formats = ExplainedOptions, staticmethod(text_line), ("text", "jsonl")
+    options_of, formats = ExplainedOptions, ("text", "jsonl")
 
     def __init__(self, model: AnyRunner, options: ExplainedOptions) -> None:
         super().__init__(model, options)
@@ -99,35 +92,55 @@ class ExplainRunner(Runner[Line, ExplainedLine, AnyRunner, ExplainedOptions]):
         common = {one.name: getattr(options, one.name) for one in fields(Options)}
         return runner.open([folder], runner.options_of(**common))
 
+    @staticmethod
+    def item(number: int, value: str | tuple[str, str] | NamedFile) -> ExplainItem:
+        """Return an input: a text, a text and its translation, or a file."""
+        if isinstance(value, NamedFile):
+            return ExplainItem(Line(number, value.name), file=value)
+        if isinstance(value, str):
+            return ExplainItem(text_line(number, value))
+        return ExplainItem(Line(number, value[0]), PairLine(number, *value))
+
     @classmethod
     def of(cls, model: AnyRunner, options: ExplainedOptions) -> ExplainRunner:
         """Return the runner that explains the outputs of another one."""
         return cls(model, options)
 
     def run(
-        self, chunks: Iterable[Sequence[Line]], *, weights: bool = False
+        self, chunks: Iterable[Sequence[Line | ExplainItem]], *, weights: bool = False
     ) -> Iterator[list[ExplainedLine]]:
-        """Explain lines one by one; report methods that are left out, and sums that are wrong."""
-        for line in (line for chunk in chunks for line in chunk):
-            result = self._explained(line)
+        """Explain inputs one by one; report methods that are left out, and sums that are wrong.
+
+        A line is a text, a pair with bars or a tab between its texts, or the path of a file.
+        """
+        for given in (one for chunk in chunks for one in chunk):
+            item = self._item(given) if isinstance(given, Line) else given
+            result = replace(self._explained(item), by=self)
             if result.explanation is not None:
-                self._report(line, result.explanation)
+                self._report(item.line, result.explanation)
             yield [result]
             if result.remark:
                 self.options.messages.say(result.remark)
 
-    def _explained(self, line: Line) -> ExplainedLine:
+    def _item(self, line: Line) -> ExplainItem:
+        if self.model.files:
+            return ExplainItem(line, file=NamedFile(line.text, Path(line.text)))
+        pair = pair_of(line)
+        return ExplainItem(line, None if pair.fault else pair)
+
+    def _explained(self, item: ExplainItem) -> ExplainedLine:
+        line = item.line
         if line.fault:
             return ExplainedLine(line, note=f"line {line.number} is {line.fault}; not explained")
-        if not line.text.strip():
+        if not (item.file or line.text.strip()):
             return ExplainedLine(line)
         try:
             task = self.model.task
             explained = EXPLAINED.get(task) or need_part("explained", task, f"a model for {task}")
-            found: ExplainedLine = explained(self.model, line, self.options.explained)
+            found: ExplainedLine = explained(self.model, item, self.options.explained)
             return found
         except (InputError, NotFoundError) as error:
-            return ExplainedLine(line, note=f"line {line.number}: {error}")
+            return ExplainedLine(line, note=f"line {line.number}: {error}", fault=error)
 
     def _report(self, line: Line, found: Explanation) -> None:
         say = self.options.messages.say
@@ -136,7 +149,9 @@ class ExplainRunner(Runner[Line, ExplainedLine, AnyRunner, ExplainedOptions]):
                 say(f"{method} is left out: {reason}")
                 self._told.add(method)
         if not found.rows:
-            raise ConfigurationError("no method that the model supports", "another --method")
+            reasons = "; ".join(f"{name}: {why}" for name, why in found.unsupported.items())
+            none = f"no method that the model supports ({reasons})"
+            raise ConfigurationError(none, "another method", "`all` is each that it supports")
         for row in found.rows:  # whose relevances do not sum to what they must
             for word, gap in zip(found.target, [] if row.gaps is None else row.gaps, strict=False):
                 if gap > 1.5 * TOLERANCE:
@@ -198,6 +213,16 @@ class ExplainRunner(Runner[Line, ExplainedLine, AnyRunner, ExplainedOptions]):
         head = f"{result.line.number}  {printable(result.line.text)}  {result.output}\n"
         return head + (maps_as_text(maps, screen) if maps else "")
 
+    def page(self, result: ExplainedLine) -> tuple[bytes, int] | None:
+        """Return the maps of an image, or the heat maps of a text, as HTML."""
+        if maps := result.maps:
+            return html_page(maps), fitting(maps.image, SIDE)[1] + BELOW
+        if not result.source:
+            return None
+        pair = heat_map_pair(result)
+        content, height = page(pair)
+        return content, height + (len(pair.panels) - 1) // ACROSS * (height - ABOVE)
+
     def drawn(self, result: ExplainedLine) -> Sequence[AlignedPair]:
         """Return the heat map of a text."""
         return [heat_map_pair(result)] if result.explanation and result.maps is None else []
@@ -207,10 +232,42 @@ class ExplainRunner(Runner[Line, ExplainedLine, AnyRunner, ExplainedOptions]):
         return None if result.note else result.output
 
 
-def of_pair(runner: TranslateRunner, line: Line, options: ExplainOptions) -> ExplainedLine:
-    """Explain a translation: that of the line, or that of `attn translate` if the line has none."""
-    pair, [translator] = pair_of(line), runner.in_torch
-    if not pair.fault:
+class ExplainSettings(TypedDict, total=False):
+    """Options of `explain` of the models for Python."""
+
+    method: str | Sequence[str]
+    word: int
+
+
+def explain(
+    runner: AnyRunner,
+    inputs: Sequence[str | tuple[str, str] | NamedFile],
+    *,
+    alone: bool,
+    method: str | Sequence[str] = BRIEF,
+    word: int = 0,
+) -> ExplainedLine | list[ExplainedLine]:
+    """Return the explanations of the outputs of a task's runner, as `attn explain` gives them.
+
+    inputs: texts, texts with their translations, or files. alone: True for one input, which has
+    one result. method: a name or several, or all. word:
+    number of the only output word to explain, from 1; 0: all. Raises ModelError for an unknown
+    method, for methods of which the model supports none, and for what cannot be explained.
+    """
+    options = ExplainedOptions(methods=chosen(method), word=checked(word), show=True)
+    results = []
+    items = [ExplainRunner.item(number, one) for number, one in enumerate(inputs, 1)]
+    for [result] in ExplainRunner.of(runner, options).run([items]):
+        if result.fault:
+            raise result.fault
+        results.append(result)
+    return results[0] if alone else results
+
+
+def of_pair(runner: TranslateRunner, item: ExplainItem, options: ExplainOptions) -> ExplainedLine:
+    """Explain a translation: the given one, or that of `attn translate` if there is none."""
+    line, pair, [translator] = item.line, item.pair, runner.in_torch
+    if pair:
         encoded = encode(translator, pair.source, pair.target)
         return ExplainedLine(line, pair.target, explain_pair(translator, encoded, options))
     [[found]] = runner.run([[line]])
@@ -264,17 +321,20 @@ def _as_in(words: list[str], text: str) -> list[str]:
     return words
 
 
-def of_label(runner: ClassifyRunner, line: Line, options: ExplainOptions) -> ExplainedLine:
-    """Explain the most probable label of a line."""
-    found = explain_label(runner.model, line.text, options)
-    return ExplainedLine(line, found.target[0], found)
+def of_label(runner: ClassifyRunner, item: ExplainItem, options: ExplainOptions) -> ExplainedLine:
+    """Explain the most probable label of a text."""
+    found = explain_label(runner.model, item.line.text, options)
+    return ExplainedLine(item.line, found.target[0], found)
 
 
-def of_caption(runner: CaptionRunner, line: Line, options: ExplainOptions) -> ExplainedLine:
-    """Explain the caption of an image; the line is its path."""
+def of_caption(runner: CaptionRunner, item: ExplainItem, options: ExplainOptions) -> ExplainedLine:
+    """Explain the caption of an image."""
     captioner: Captioner = runner.model
-    config = captioner.config.image
-    opened = open_image(Path(line.text), name=line.text, least=config.size)
+    line, config = item.line, captioner.config.image
+    assert item.file
+    opened = runner.opened(item.file)
+    if isinstance(opened, Tensor):
+        raise InputError("features of an image", "an image, whose cells can be blurred")
     image = to_square(opened, config)
     best = captioner.caption([image])[0].hypotheses[0]
     if not best.text.strip():
@@ -283,11 +343,6 @@ def of_caption(runner: CaptionRunner, line: Line, options: ExplainOptions) -> Ex
     drawn = in_shape(opened, config)
     maps = maps_of(line.text, drawn, found, captioner) if found.rows else None
     return ExplainedLine(line, best.text, found, maps)
-
-
-def empty_output(line: Line, what: str) -> ExplainedLine:
-    """Return the result for an output without words."""
-    return ExplainedLine(line, remark=f"line {line.number}: the {what} is empty")
 
 
 def maps_of(name: str, image: Image, found: Explanation, captioner: Captioner) -> AttentionMaps:
@@ -310,7 +365,7 @@ def maps_of(name: str, image: Image, found: Explanation, captioner: Captioner) -
     )
 
 
-EXPLAINED: Mapping[str, Callable[[Any, Line, ExplainOptions], ExplainedLine]] = {  # by task
+EXPLAINED: Mapping[str, Callable[[Any, ExplainItem, ExplainOptions], ExplainedLine]] = {  # by task
     "translate": of_pair,
     "classify": of_label,
     "caption": of_caption,
@@ -323,64 +378,3 @@ def file_lines(stream: BinaryIO) -> Iterator[list[Line]]:
     for files in listed_images(stream):
         yield [Line(n, file.name, fault=file.fault) for n, file in enumerate(files, number + 1)]
         number += len(files)
-
-
-def heat_map_pair(outcome: ExplainedLine) -> AlignedPair:
-    """Return a line as it is drawn: methods down, source words across, a panel for each word."""
-    found = outcome.explanation
-    assert found is not None
-    methods = tuple(row.method for row in found.rows)
-    panels = []
-    for number, word in enumerate(found.target):  # relevances (M, I) as shares of the largest
-        values = torch.stack([row.values[number] for row in found.rows]).clamp_min(0)
-        shades = (values / values.amax(1, keepdim=True).clamp_min(1e-12)).numpy()
-        panels.append(Alignment(found.source, methods, shades, entries=found.entries, name=word))
-    return AlignedPair(outcome.line.number, tuple(panels), outcome.output, key=KEY)
-
-
-def measure_table(found: Explanation) -> str:
-    """Return the means of the measures over the words, a row for each method."""
-    names = [measure.name for measure in found.control]
-    reference = next((row for row in found.rows if row.method == REFERENCE), None)
-    rows = [["", *names, *([f"correlation with {REFERENCE}"] if reference else [])]]
-    for row in found.rows:
-        correlation = [] if reference is None else [found.correlation(row, reference)]
-        rows.append([row.method, *map(_number, [*means(row.measures), *correlation])])
-    rows.append(["random", *map(_number, means(found.control)), *([""] if reference else [])])
-    return columns(rows)
-
-
-def closing_sentence(found: Explanation) -> str:
-    """Return which words decided, by the most faithful method, and how far to trust it."""
-    names = [measure.name for measure in found.control]
-    at, sign = (names.index(LOSS), 1) if LOSS in names else (names.index("deletion"), -1)
-    best = max(found.rows, key=lambda row: sign * means(row.measures)[at])
-    gain, chance = means(best.measures)[at], means(found.control)[at]
-    clear = gain >= max(CLEAR * chance, MIN_GAIN) if sign > 0 else gain * CLEAR <= chance
-    first = zip(found.target, best.values.argmax(1).tolist(), strict=True)
-    source = labelled(found.source, found.entries)
-    decided = ", ".join(f"{word} \u2190 {source[i]}" for word, i in first if source)
-    verdict = "this can be trusted" if clear else "trust it little"
-    said = f"{names[at]} {gain:.2f}, at random {chance:.2f}: {verdict}"
-    return f"What decided, by {best.method}{f': {decided}' if decided else ''} ({said}).\n"
-
-
-def means(measures: Sequence[Measure]) -> list[float]:
-    """Return the mean of each measure over the words."""
-    return [float(measure.values.mean()) for measure in measures]
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value + 0.0:.3f}".replace("-0.000", "0.000")
-
-
-def measured(measures: Sequence[Measure]) -> JsonObject:
-    """Return the measures of each word by name, and the curves whose areas the measures are."""
-    record = {measure.name: rounded(measure.values) for measure in measures}
-    curves = {f"{m.name}_curve": rounded(m.curve) for m in measures if m.curve is not None}
-    return {**record, **curves}
-
-
-def rounded(values: Tensor) -> object:
-    """Return numbers with a few digits, as lists."""
-    return (values.double() * 10**DIGITS).round().div(10**DIGITS).tolist()

@@ -9,16 +9,12 @@ WORDS are words of the output; without them, all that are behind the prefix.
 
 from __future__ import annotations
 
-import math
 import re
 from typing import NamedTuple
 
 from models.core.errors import InputError
-from models.core.types import Span
 
 WORDS = re.compile(r"(\d{1,6})(?:(-)(\d{1,6})?)?")
-SIDE = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)\s*(%?)\s*")
-SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)\s*-\s*(\d{1,9}(?:\.\d{0,9})?)\s*")
 
 
 class WordRange(NamedTuple):
@@ -48,30 +44,3 @@ def range_of(text: str) -> WordRange | None:
     first = int(found[1])
     last = int(found[3] or 0) if found[2] else first
     return WordRange(first, last) if first and not 0 < last < first else None
-
-
-def box_of(where: str, size: tuple[int, int]) -> tuple[float, float, float, float]:
-    """Return left, top, right and bottom of a frame in shares of an image of a size in pixels.
-
-    Raises InputError for another text.
-    """
-    sides = [SIDE.fullmatch(side) for side in where.split(",")]
-    if len(sides) != 4 or not all(sides):
-        raise InputError(
-            f"a look at {where!r}",
-            "left, top, right and bottom in pixels or per cent, such as 50%,0,100%,100%",
-        )
-    shares = [
-        float(side[1]) / (100 if side[2] else size[at % 2]) for at, side in enumerate(sides) if side
-    ]
-    left, top, right, bottom = shares
-    return left, top, right, bottom
-
-
-def milliseconds_of(where: str) -> Span:
-    """Return the stretch of a recording that 1.2-2.5 means; raise InputError for another text."""
-    found = SECONDS.fullmatch(where)
-    start, end = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
-    if start >= end:
-        raise InputError(f"a look at {where!r}", "seconds of the recording, such as 1.2-2.5")
-    return math.floor(1000 * start), math.ceil(1000 * end)

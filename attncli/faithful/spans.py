@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from models.core.types import Span
@@ -18,8 +18,6 @@ UNSPACED = re.compile(  # Thai to Khmer, kana, Han, marks
     "\uff66-\uff9f\U00020000-\U0003ffff]"
 )
 WordWeights = Sequence[dict[int, float]]  # for each target word: weight by source word
-LEAST = 0.1  # least share of the attention that counts as an alignment
-NEAR = 30  # source words on each side of a cut that are considered
 LITTLE = 0.01  # weights below this are left out
 
 
@@ -50,99 +48,6 @@ def is_mark(character: str) -> bool:
 
 def _in_word(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character)[0] == "M" or is_mark(character)
-
-
-class WeightIndex:
-    """Normalised weights of the target words, indexed by source word."""
-
-    def __init__(self, weights: WordWeights) -> None:
-        totals = (sum(row.values()) for row in weights)
-        self.shares = [
-            {word: part / total for word, part in row.items() if part > 0}
-            for row, total in zip(weights, totals, strict=True)
-        ]
-        self.by_source: dict[int, list[int]] = {}
-        for word, row in enumerate(self.shares):
-            for source in row:
-                self.by_source.setdefault(source, []).append(word)
-
-    def span(self, own: Span, total: int, within: Span, taken: Sequence[Span]) -> Span:
-        """Return the target words for the source words ``own`` of ``total``; empty if none is free.
-
-        taken: spans, in order, that are not free.
-        """
-        first, last = self._window(range(*own), within)
-        shares = [self._share(word, *own) for word in range(first, last)]
-        best = max(
-            (_best(shares, *free, first) for free in _free((first, last), taken)), default=None
-        )
-        if best and best[0] > 0:
-            return -best[2], best[1] - best[2]
-        if within[0] == within[1]:
-            return within
-        most = max(shares, default=0.0)
-        if most >= LEAST:
-            word = first + shares.index(most)
-        else:  # at the relative position of the middle of the source words
-            middle = (own[0] + own[1]) / (2 * max(1, total))
-            word = min(within[1] - 1, within[0] + int(middle * (within[1] - within[0])))
-        near = bisect_right(taken, word, key=lambda one: one[0]) - 1
-        if near >= 0 and word < taken[near][1]:
-            return taken[near][1], taken[near][1]
-        return word, word + 1
-
-    def cut(self, at: int, own: Span, within: Span) -> int:
-        """Return the target word to cut before, for a cut before word ``at`` of the source."""
-        if at <= own[0] or within[0] == within[1]:
-            return within[0]
-        if at >= own[1]:
-            return within[1]
-        guess = within[0] + (at - own[0]) / (own[1] - own[0]) * (within[1] - within[0])
-        near = range(max(own[0], at - NEAR), min(own[1], at + NEAR))
-        first, last = self._window(near, within)
-        if first == last:
-            return round(guess)
-        gains = [0.0]
-        for word in range(first, last):
-            known = bool(self.shares[word])
-            gains.append(gains[-1] + (2 * self._share(word, 0, at) - 1 if known else 0.0))
-        return first + max(
-            range(len(gains)), key=lambda word: (round(gains[word], 6), -abs(first + word - guess))
-        )
-
-    def _window(self, source: Iterable[int], within: Span) -> Span:
-        """Return the span of the target words with attention on some source words."""
-        words = [word for one in source for word in self.by_source.get(one, ())]
-        inside = [word for word in words if within[0] <= word < within[1]]
-        return (min(inside), max(inside) + 1) if inside else (within[0], within[0])
-
-    def _share(self, word: int, first: int, last: int) -> float:
-        """Return the share of a target word's attention on a span of source words."""
-        return sum(part for one, part in self.shares[word].items() if first <= one < last)
-
-
-def _free(within: Span, taken: Sequence[Span]) -> Iterator[Span]:
-    start, end = within
-    for first, last in taken[max(0, bisect_right(taken, start, key=lambda one: one[0]) - 1) :]:
-        if first >= end:
-            break
-        if start < first:
-            yield start, first
-        start = max(start, last)
-    if start < end:
-        yield start, end
-
-
-def _best(shares: list[float], start: int, end: int, origin: int) -> tuple[float, int, int]:
-    """Return (gain, length, -start) of the best run of words: of equals the longest, first."""
-    best = (0.0, 0, -start)
-    gain, first = 0.0, start
-    for word in range(start, end):
-        if gain < 0:
-            gain, first = 0.0, word
-        gain += shares[word - origin] - 0.5
-        best = max(best, (round(gain, 6), word + 1 - first, -first))
-    return best
 
 
 class TokenWeights(NamedTuple):

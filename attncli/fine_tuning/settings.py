@@ -10,10 +10,10 @@ from attncli.train.command_line import table_of
 from attncli.train.folder import RunFolder, read_config
 from attncli.training.config import read_run_config
 from attncli.training.sources import training_source
-from models.core.errors import ModelError
+from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import Tables, Values, fields_of, from_dict, merged, to_dict
 from models.core.use_config import SavedSearchConfig
-from models.storage.presets import PRESETS, usual_preset
+from models.storage.presets import PRESETS
 from models.storage.settings import REPLAY as REPLAY_FILE
 from models.storage.settings import read_settings
 
@@ -92,3 +92,21 @@ def fine_tuning(examples: int, rate: float, given: Collection[str], *, has_repla
         "metric": "loss",  # scores of few examples vary too much to choose by them
         "ema": 0.0,
     }
+
+
+def usual_preset(family: str, read: str = "") -> str:
+    """Return the preset whose training recipe suits a model of a family if no preset is named.
+
+    read: read mode of its attention.
+    """
+    named = [name for name, one in PRESETS.items() if one.model.get("family", "") == family]
+    if not named:
+        known = dict.fromkeys(str(one.model["family"]) for one in PRESETS.values())
+        raise ConfigurationError(
+            f"family '{family}', which has no preset",
+            f"one of {', '.join(known)}",
+            'name the preset whose training settings apply in a TOML file: preset = "NAME"',
+        )
+    usual = next((name for name in named if PRESETS[name].usual), named[0])
+    same_read = usual.replace("soft", read) if read else usual
+    return same_read if same_read in PRESETS else usual

@@ -14,7 +14,7 @@ from attncli.train.folder import RunFolder
 from attncli.train.run import Run
 from attncli.training.config import RunConfig
 from attncli.training.interfaces import Compared, Report
-from attncli.training.joints import Start
+from attncli.training.start import Start
 from models.core.config import ImageModelConfig
 from models.core.errors import ModelError
 from models.core.settings import from_dict

@@ -1,7 +1,7 @@
 """The models for Python programs and notebooks; `attncli.load` opens one.
 
-What stands here is the public interface: `load`, `Translator`, `Captioner`, `Classifier`,
-`SpeechModel` and their results. docs/python.md lists it.
+What stands here is the public interface: `load`, `Translator`, `Captioner`, `Classifier`
+and their results. docs/python.md lists it. An annex has the class of its task: `SpeechModel`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,9 @@ from torch import Tensor
 
 from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
-from attncli.interface._results import searching
+from attncli.explain.result import ExplainedLine
+from attncli.explain.runner import ExplainSettings, explain
+from attncli.options.loading import searching
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
 from models.engines.captioner import Captioner as ImageModel
@@ -67,10 +69,7 @@ class Captioner(ImageModel):
         of `attn caption --look`, or several of these.
         """
         model = searching(self, search)
-        is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
-        is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
-        is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
-        files = [self._named(image) for image in ([images] if is_one else images)]
+        files, is_one = self._files(images)
         options = CaptionOptions(prefix=prefix, look=looks_of(look))
         results: list[CaptionedImage] = []
         for some in CaptionRunner(model, options).run([files], weights=attention):
@@ -79,13 +78,31 @@ class Captioner(ImageModel):
             results += some
         return results[0] if is_one else results
 
+    def explain(
+        self, images: Any, **how: Unpack[ExplainSettings]
+    ) -> ExplainedLine | list[ExplainedLine]:
+        """Explain the words of the caption of an image, or of many, by the cells of the image.
+
+        images: see `caption`. method: of docs/explain.md, or several, or all; the default is
+        attention and erasure. word: number of the only word that is explained, from 1.
+        """
+        files, is_one = self._files(images)
+        return explain(CaptionRunner.of(self, CaptionOptions()), files, alone=is_one, **how)
+
+    def _files(self, images: Any) -> tuple[list[NamedFile], bool]:
+        """Return images as files or in memory, and True for a single one; see `caption`."""
+        is_one = isinstance(images, (str, Path, bytes, bytearray, Image.Image))
+        is_one = is_one or hasattr(images, "read") or not isinstance(images, Iterable)
+        is_one = is_one or getattr(images, "ndim", 4) <= 3  # an array, or pixels or features
+        return [self._named(image) for image in ([images] if is_one else images)], is_one
+
     def _named(self, image: Any) -> NamedFile:
         """Return an image as a file, or as one in memory; InputError if it is neither."""
         if isinstance(image, Image.Image):
             place = getattr(image, "filename", "")
             if not (getattr(image, "tile", None) and place and Path(place).is_file()):
                 image.load()  # two threads read images
-                return NamedFile("", image=image)
+                return NamedFile("", opened=image)
             image = place  # opened but not decoded: read as by its path, which is faster
         if isinstance(image, (str, Path)):
             return NamedFile(str(image), Path(image))
@@ -96,11 +113,11 @@ class Captioner(ImageModel):
         if isinstance(image, Tensor):
             features = (self.encoder.slots, self.encoder.value_size)
             if tuple(image.shape) == features and image.is_floating_point():
-                return NamedFile("", image=image)
+                return NamedFile("", opened=image)
             image = image.detach().float() if image.is_floating_point() else image.detach()
             channels_first = image.dim() == 3 and image.shape[0] == 3 and image.shape[-1] > 4
             image = (image.permute(1, 2, 0) if channels_first else image).cpu().numpy()
-        return NamedFile("", image=_from_array(image))
+        return NamedFile("", opened=_from_array(image))
 
 
 def looks_of(look: GivenFrame | Sequence[GivenFrame]) -> tuple[str, ...]:

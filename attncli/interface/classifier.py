@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from attncli.classify.runner import ClassifiedLine, ClassifyOptions, ClassifyRunner
+from attncli.explain.result import ExplainedLine
+from attncli.explain.runner import ExplainSettings, explain
 from attncli.faithful.result import Line
 from attncli.interface._results import as_list
 from models.core.errors import InputError
 from models.engines.classifier import Classifier as LabelModel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Classifier(LabelModel):
@@ -37,3 +42,13 @@ class Classifier(LabelModel):
         lines = [Line(number, text) for number, text in enumerate(as_list(texts), 1)]
         [found] = ClassifyRunner(self, ClassifyOptions(nbest=nbest)).run([lines], weights=attention)
         return found[0] if isinstance(texts, str) else found
+
+    def explain(
+        self, texts: str | Iterable[str], **how: Unpack[ExplainSettings]
+    ) -> ExplainedLine | list[ExplainedLine]:
+        """Explain the best label of a text, or of many, by the words of the text.
+
+        method: of docs/explain.md, or several, or all; the default is attention and erasure.
+        """
+        runner = ClassifyRunner.of(self, ClassifyOptions())
+        return explain(runner, as_list(texts), alone=isinstance(texts, str), **how)

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict, overload
 from attncli.align.pairs import Aligner, AlignOptions, AlignRunner
 from attncli.data.corpus import PairLine
 from attncli.data.tables import read_glossary
+from attncli.explain.result import ExplainedLine
+from attncli.explain.runner import ExplainSettings, explain
 from attncli.faithful.result import Line, TranslatedLine
-from attncli.interface._results import as_list, searching
+from attncli.interface._results import as_list
+from attncli.options.loading import searching
 from attncli.task.panels import AlignedPair
 from attncli.translate import engine as engines
 from attncli.translate.engine import LineSettings, TranslateOptions
@@ -183,13 +186,42 @@ class Translator(TextModel):
     ) -> AlignedPair | list[AlignedPair]:
         """Align a text with its translation, or many with theirs; to: language of these."""
         model = self.for_direction(to) if to else self
-        sources, targets = as_list(source), as_list(target)
-        if len(sources) != len(targets):
-            raise InputError(f"{len(targets)} translations of {len(sources)} texts", "one for each")
-        pairs = [PairLine(n, *pair) for n, pair in enumerate(zip(sources, targets, strict=True), 1)]
+        pairs = [PairLine(n, *pair) for n, pair in enumerate(_paired(source, target), 1)]
         config = replace(model.alignment, units="word")
         [found] = AlignRunner([Aligner(model, config)], AlignOptions()).run([pairs])
         return found[0] if isinstance(source, str) else found
+
+    def explain(
+        self,
+        texts: str | Iterable[str],
+        *,
+        target: str | Iterable[str] | None = None,
+        to: str = "",
+        source: str = "",
+        **how: Unpack[ExplainSettings],
+    ) -> ExplainedLine | list[ExplainedLine]:
+        """Explain the words of the translation of a text, or of many, by those of the text.
+
+        target: translation to explain, or one for each text; None: that of `translate`. to, source:
+        languages. method: of docs/explain.md, or several, or all; the default is attention and
+        erasure. word: number of the only word that is explained, from 1.
+        """
+        given = as_list(texts) if target is None else _paired(texts, target)
+        for language in (to, source):
+            if not isinstance(language, str):
+                raise InputError(f"a language of type {type(language).__name__}", "str")
+        start = source or self.source_language
+        engine = self.for_direction(to, start)._engine()
+        runner = TranslateRunner.of(engine, TranslateOptions(to=to, source=start))
+        return explain(runner, given, alone=isinstance(texts, str), **how)
+
+
+def _paired(source: str | Iterable[str], target: str | Iterable[str]) -> list[tuple[str, str]]:
+    """Return texts with their translations."""
+    sources, targets = as_list(source), as_list(target)
+    if len(sources) != len(targets):
+        raise InputError(f"{len(targets)} translations of {len(sources)} texts", "one for each")
+    return [*zip(sources, targets, strict=True)]
 
 
 def pairs_of(

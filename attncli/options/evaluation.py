@@ -19,13 +19,13 @@ import typer
 
 from attncli.data.lines import CHUNK_LINES, open_text
 from attncli.data.named_files import NamedFile, find_images, open_images
-from attncli.data.streams import check_output, open_output, write_stdout
+from attncli.data.streams import as_json, check_output, open_output, write_stdout
 from attncli.options.fields import signed
 from attncli.options.loading import model_names
 from attncli.options.settings import Options
 from attncli.options.shared import MODEL, Device, Json, Threads
 from attncli.render.plots import check_picture
-from attncli.render.rows import scores_as_json, scores_as_text
+from attncli.render.rows import columns
 from attncli.scoring.score import MetricScore, System
 from attncli.task.runner import AnyRunner
 from attncli.task.table import TASKS, find_runner
@@ -231,3 +231,54 @@ def files_of(names: Sequence[str], place: Path | None, option: str, where: str) 
     if not place:
         raise typer.BadParameter("a model needs them", param_hint=f"'{option}'")
     return find_images(names, open_images(place), where)
+
+
+def scores_as_text(
+    head: str, systems: Sequence[System], unit: str, tables: Sequence[str] = ()
+) -> str:
+    """Return the scores of systems as a table, then further tables, and the signatures.
+
+    unit: plural name of the outputs: "sentences".
+    """
+    signatures = [(score.name, score.signature) for score in systems[0].scores if score.signature]
+    parts = [
+        f"{head}\n",
+        _table(systems, unit),
+        *tables,
+        columns(signatures, left=2),
+        "".join(
+            f"{system.name}: hard attention, read by {system.read.partition(' ')[2]}\n"
+            for system in systems
+            if system.read.startswith("hard")
+        ),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def scores_as_json(counts: Mapping[str, object], systems: Sequence[System], unit: str) -> str:
+    """Return an object with one entry for each system. counts: sizes of the test set."""
+    return as_json({**counts, "systems": [_record(system, unit) for system in systems]})
+
+
+def _table(systems: Sequence[System], unit: str) -> str:
+    timed = any(system.seconds for system in systems)
+    rows = [["", *(score.name for score in systems[0].scores)]]
+    rows[0] += ["seconds", f"{unit}/s"] * timed
+    for system in systems:
+        count, seconds = len(system.hypotheses), system.seconds
+        speed = [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
+        rows.append([system.name, *map(str, system.scores), *speed * timed])
+    return columns(rows)
+
+
+def _record(system: System, unit: str) -> dict[str, object]:
+    record: dict[str, object] = {
+        "name": system.name,
+        "scores": {score.name: score.record for score in system.scores},
+    }
+    if system.read:
+        record["read"] = system.read
+    if system.seconds:
+        record["seconds"] = round(system.seconds, 3)
+        record[f"{unit}_per_second"] = round(len(system.hypotheses) / system.seconds, 3)
+    return {**record, **system.facts}

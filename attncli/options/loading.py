@@ -21,9 +21,10 @@ from attncli.task.runner import Item, Models, Result, TaskOptions
 from attncli.terminal.messages import Messages
 from models import load as load_model
 from models import load_ensemble
-from models.core.errors import ConfigurationError, ModelError
+from models.core.errors import ConfigurationError, InputError, ModelError
 from models.core.settings import Values
 from models.core.sources import columns_of, source_of
+from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_cache import cache_folder
 from models.engines.text_translator import TextTranslator
 from models.engines.trained import TrainedModel
@@ -156,6 +157,21 @@ def configured(model: M, options: Options) -> M:
         model = model.with_read_mode(read_mode or saved, seed=model.search.seed)
         options.messages.say(f"hard attention, read by {model.read_mode.partition(' ')[2]}")
     return model
+
+
+def searching(model: M, search: object) -> M:
+    """Return a model with other search settings, unless they are None.
+
+    Raises InputError for settings of another type.
+    """
+    if search is None:
+        return model
+    if not isinstance(search, SearchConfig):
+        found = f"search settings of type {type(search).__name__}"
+        raise InputError(
+            found, "SearchConfig, as dataclasses.replace(model.search, beam=2) returns"
+        )
+    return model.with_search(search)
 
 
 def _directed(translator: T, options: Options) -> T:

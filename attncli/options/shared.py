@@ -14,7 +14,7 @@ import typer
 
 from attncli.data.streams import COMPRESSED
 from models.core.annexes import find_part
-from models.core.config import BATCH_IMAGES, MAX_BATCH_TOKENS
+from models.core.config import MAX_BATCH_TOKENS
 from models.core.errors import ModelError, NotFoundError
 from models.core.settings import option
 
@@ -70,9 +70,6 @@ From = Annotated[
     ),
 ]
 
-PairFiles = Annotated[
-    list[Path], typer.Argument(help="Sentence pairs: source and target, or one TSV of both.")
-]
 Beam = Annotated[
     int | None, typer.Option("--beam", "-b", help="Beam size: hypotheses kept at each step.")
 ]
@@ -116,13 +113,6 @@ class TextBatches:
     """Computation over batches of texts."""
 
     batch_tokens: int = option(MAX_BATCH_TOKENS, "tokens of a batch, padding included", least=1)
-
-
-@dataclass(frozen=True)
-class ImageBatches:
-    """Computation over batches of images."""
-
-    batch_images: int = option(BATCH_IMAGES, "images of a batch", least=1)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from attncli.training.joints import ProcessLost, World
+from attncli.training.interfaces import ProcessLost, World
 from models.core.errors import ModelError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from attncli.processes._group import Processes, own_rank
 from attncli.terminal import console
 from attncli.train.display import memory_advice
 from attncli.train.folder import RunFolder, read_config
-from attncli.training.joints import ALONE, World
+from attncli.training.interfaces import ALONE, World
 
 SIGNALLED = 128  # added to a signal's number: the exit status of a program that it ended
 # of a child, which searches modules where this process does: with `-m`, a `json.py` of the current

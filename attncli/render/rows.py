@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from attncli.data.streams import as_json, as_json_line
-from attncli.scoring.score import System
+from attncli.data.streams import as_json_line
 from attncli.task.runner import Item, Result, Runner, TaskOptions
 from attncli.terminal.messages import one_cell, one_line, padded, width
 
@@ -107,70 +104,8 @@ def columns(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def wrapped(table: str, width: int) -> str:
-    """Return a table for a terminal of this width: long lines continue below the second column."""
-    lines = []
-    for line in table.splitlines():
-        found = re.match(r" *(?:\S+ +)?", line)
-        indent = " " * min(found.end() if found else 0, width // 2)
-        parts = textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
-        lines += parts or [""]
-    return "".join(f"{line}\n" for line in lines)
-
-
 def size(count: int) -> str:
     """Return a number of bytes in kB or MB (powers of 1000)."""
     if count < 1_000_000:
         return f"{count / 1000:.0f} kB"
     return f"{count / 1_000_000:.1f} MB"
-
-
-def scores_as_text(
-    head: str, systems: Sequence[System], unit: str, tables: Sequence[str] = ()
-) -> str:
-    """Return the scores of systems as a table, then further tables, and the signatures.
-
-    unit: plural name of the outputs: "sentences".
-    """
-    signatures = [(score.name, score.signature) for score in systems[0].scores if score.signature]
-    parts = [
-        f"{head}\n",
-        _table(systems, unit),
-        *tables,
-        columns(signatures, left=2),
-        "".join(
-            f"{system.name}: hard attention, read by {system.read.partition(' ')[2]}\n"
-            for system in systems
-            if system.read.startswith("hard")
-        ),
-    ]
-    return "\n".join(part for part in parts if part)
-
-
-def scores_as_json(counts: Mapping[str, object], systems: Sequence[System], unit: str) -> str:
-    """Return an object with one entry for each system. counts: sizes of the test set."""
-    return as_json({**counts, "systems": [_record(system, unit) for system in systems]})
-
-
-def _table(systems: Sequence[System], unit: str) -> str:
-    timed = any(system.seconds for system in systems)
-    rows = [["", *(score.name for score in systems[0].scores)]]
-    rows[0] += ["seconds", f"{unit}/s"] * timed
-    for system in systems:
-        count, seconds = len(system.hypotheses), system.seconds
-        speed = [f"{seconds:.1f}", f"{count / seconds:.1f}"] if seconds else ["", ""]
-        rows.append([system.name, *map(str, system.scores), *speed * timed])
-    return columns(rows)
-
-
-def _record(system: System, unit: str) -> dict[str, object]:
-    record: dict[str, object] = {
-        "name": system.name,
-        "scores": {score.name: score.record for score in system.scores},
-    }
-    if system.read:
-        record["read"] = system.read
-    if system.seconds:
-        record["seconds"] = round(system.seconds, 3)
-        record[f"{unit}_per_second"] = round(len(system.hypotheses) / system.seconds, 3)
-    return {**record, **system.facts}

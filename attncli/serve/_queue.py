@@ -13,6 +13,8 @@ time limit has passed, or the service ends.
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import math
 import threading
 import time
@@ -31,7 +33,7 @@ from models.core.errors import (
     ResourceError,
     is_exhausted,
 )
-from models.core.limits import GIVE_TURN, free_memory
+from models.core.limits import GIVE_TURN
 
 BATCH = 64  # inputs of one batch
 # bounded by work, because 64 long texts would hold the model for many seconds
@@ -234,3 +236,12 @@ def _as_request_error(error: BaseException) -> Exception:
     if isinstance(error, ModelError):
         return RequestError(400, str(error))
     return RequestError(503, "Not enough memory for this request", 2)
+
+
+def free_memory() -> None:
+    """Collect garbage, and return the memory that the allocator keeps (glibc) to the system."""
+    # after 24 unfinished bodies of 30 MB, a service held 68 MB of garbage, and glibc 247 MB
+    gc.collect()
+    with suppress(AttributeError, OSError, TypeError):  # another allocator
+        # glibc keeps freed blocks for later requests, so the process would never shrink
+        ctypes.CDLL(None).malloc_trim(0)

@@ -23,7 +23,7 @@ from attncli.serve._access import Hosts, Keys, Origins, RateLimit
 from attncli.serve._catalogue import Catalogue
 from attncli.serve._fields import check_fields
 from attncli.serve._options import ServeOptions
-from attncli.serve._queue import BATCH_COST, ModelThread
+from attncli.serve._queue import BATCH_COST, ModelThread, free_memory
 from attncli.serve._requests import (
     SECONDS,
     Parameters,
@@ -36,7 +36,7 @@ from attncli.serve._requests import (
 from attncli.serve.models import Job, ServedModel
 from models.core.attention_config import ReadMode
 from models.core.config import FormOfAddress
-from models.core.limits import GIVE_TURN, free_memory
+from models.core.limits import GIVE_TURN
 from models.text.languages import Term
 
 T = TypeVar("T")

@@ -75,12 +75,6 @@ def abridged(names: Iterable[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
-def duration(seconds: float) -> str:
-    """Return a time as h:mm:ss."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
-
-
 def rounded_time(seconds: float) -> str:
     """Return a time in its unit: "12 seconds", "12 minutes", "3 hours"; "no limit" if infinite."""
     if math.isinf(seconds):

@@ -26,8 +26,7 @@ from attncli.train.progress import Counters, is_over, limit_reached
 from attncli.training.config import TrainConfig
 from attncli.training.dev import improves, value_of
 from attncli.training.examples import Examples, epoch_plan
-from attncli.training.interfaces import RewardLoss, Scores
-from attncli.training.joints import ALONE, World
+from attncli.training.interfaces import ALONE, RewardLoss, Scores, World
 from models.networks.image_encoder import pretrained_encoder
 
 Evaluate = Callable[[State], Scores]

@@ -17,8 +17,7 @@ from attncli.train._state import State
 from attncli.train.events import Stepped
 from attncli.training.config import TrainConfig
 from attncli.training.examples import Examples
-from attncli.training.interfaces import RewardLoss
-from attncli.training.joints import ALONE, World
+from attncli.training.interfaces import ALONE, RewardLoss, World
 from models.core.errors import ModelError, is_exhausted
 from models.core.types import Batch, to_device
 from models.networks.losses import AttentionLoss, divergence, sequence_loss

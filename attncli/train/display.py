@@ -25,8 +25,7 @@ from attncli.train.events import (
 )
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import described, value_of
-from attncli.training.interfaces import METRICS, Compared
-from attncli.training.joints import ALONE, World
+from attncli.training.interfaces import ALONE, METRICS, Compared, World
 from models.core.annexes import find_part, need_part
 from models.core.errors import exhausted, is_exhausted
 

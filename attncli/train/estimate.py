@@ -21,8 +21,8 @@ from attncli.train.run import check_end, completed, fresh_state
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, evaluate
 from attncli.training.interfaces import Progress
-from attncli.training.joints import start_of
 from attncli.training.sources import source_of_run
+from attncli.training.start import start_of
 from models.core.use_config import SearchConfig
 from models.networks.bundle import Bundle, sizes_of
 

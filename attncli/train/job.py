@@ -47,9 +47,9 @@ from attncli.train.saving import (
 )
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev import DevSet, evaluate
-from attncli.training.interfaces import Progress, Report, Scores
-from attncli.training.joints import ALONE, ProcessLost, World, start_of
+from attncli.training.interfaces import ALONE, ProcessLost, Progress, Report, Scores, World
 from attncli.training.sources import source_of_run, training_source
+from attncli.training.start import start_of
 from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.files import locked

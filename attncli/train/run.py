@@ -18,8 +18,8 @@ from attncli.train.events import Log, LoggedRun, Started, open_listeners
 from attncli.train.folder import RunFolder
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import Data, DevSet
-from attncli.training.joints import start_of
 from attncli.training.sources import TrainingSource, source_of_run, training_source
+from attncli.training.start import start_of
 from attncli.version import __version__
 from models.core.errors import ConfigurationError, InputError
 from models.core.settings import from_dict, to_dict

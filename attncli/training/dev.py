@@ -13,8 +13,7 @@ from attncli.scoring.sequences import error_rate, exact_match, rouge_l, rouge_wo
 from attncli.scoring.translations import Scoring, sacrebleu_tokens
 from attncli.scoring.translations import metrics as sacrebleu_metrics
 from attncli.task.panels import ShownExample, spread
-from attncli.training.interfaces import METRICS, Scores
-from attncli.training.joints import ALONE, World
+from attncli.training.interfaces import ALONE, METRICS, Scores, World
 from models.core.use_config import PrepareConfig
 from models.search.batching import length_batches, pad_pairs, windows
 

@@ -1,13 +1,22 @@
-"""Scores, metrics and the loss from rewards: what a kind of input gives to a training. No torch."""
+"""What the parts of a training give to each other: scores, rewards, and the processes of a run.
+
+A world is the processes of a run, seen from one of them: in the core, the only one. An annex adds a
+world of several, whose parts of an update and of an evaluation are added up; every process makes
+the same calls. Imports no torch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from models.core.errors import ResourceError
 
 if TYPE_CHECKING:
     import numpy as np
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from models.core.types import Batch
     from models.networks.encoder_decoder import EncoderDecoder
@@ -99,3 +108,50 @@ class RewardLoss(Protocol):
 
         numbers: index of each example of the batch, (N,).
         """
+
+
+class ProcessLost(ResourceError):
+    """Another process of the run ended, or did not answer in time."""
+
+
+class World:
+    """A world of one process, which exchanges nothing."""
+
+    number, size = 0, 1
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the run."""
+
+    def own_device(self, device: str) -> str:
+        """Return the device of this process, where several have one GPU each."""
+        return device
+
+    def begin(self, folder: Path) -> None:
+        """Let the others join the run of a folder; for process 0."""
+
+    def first(self, value: float) -> float:
+        """Return the value of process 0."""
+        return float(value)
+
+    def total(self, values: Sequence[float]) -> list[float]:
+        """Return the sums of the values over the processes."""
+        return [float(value) for value in values]
+
+    def gather(self, content: bytes) -> list[bytes]:
+        """Return the bytes of every process."""
+        return [content]
+
+    def adding(self, module: nn.Module) -> nn.Module:
+        """Return the module with gradients that are the means over the processes."""
+        return module
+
+    @contextlib.contextmanager
+    def losses(self) -> Iterator[None]:
+        """Raise ProcessLost for an exchange in this `with` block that fails or takes too long."""
+        yield
+
+
+ALONE = World()

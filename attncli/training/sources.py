@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from attncli.data import corpus
 from attncli.task.table import TRAINING
@@ -22,8 +21,6 @@ from models.core.settings import need_of
 from models.core.use_config import SavedSearchConfig
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from attncli.data.alignments import Index, PairLinks
     from attncli.training.config import DataConfig
     from attncli.training.dev import Data, DevSet
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
 
 Sizes = tuple[int, int, int]  # examples of train, dev and test
 ON_ALL = "or train on all with -s data.dev_share=0"
-SHARE = 0.999  # of the training pairs that fit the limit before the margin is added
-MARGIN = 1.2  # factor on the lengths observed
 
 
 class Comparison(NamedTuple):
@@ -49,19 +44,6 @@ class Comparison(NamedTuple):
     settings: tuple[str, ...] = ()  # of every comparison; -s overrides them
     budget: tuple[str, ...] = ()  # settings for the embedded data; -s overrides them
     without_attention: str = ""  # family of the variant `none`; empty: there is none
-
-
-class TestFiles(NamedTuple):
-    """Files to measure the models of a comparison on."""
-
-    test: Sequence[Path] = ()
-    gold: Path | None = None  # links of the test set, or of the dev set if there is none
-    gold_index: Literal["0", "1"] | None = None
-
-    @property
-    def paths(self) -> list[Path]:
-        """Return the files."""
-        return [*self.test, *filter(None, [self.gold])]
 
 
 class TrainingSource:
@@ -223,14 +205,6 @@ def source_of_run(run: RunConfig) -> TrainingSource:
     return training_source(run.model.family)(run)
 
 
-def comparison_of(family: str) -> Comparison:
-    """Return the comparison of a family; raise a ModelError if its models are not compared."""
-    found = training_source(family).comparison
-    if found is None:
-        raise ConfigurationError(f"a comparison of models of family {family}", "another family")
-    return found
-
-
 def named_kind(names: Iterable[str]) -> str:
     """Return the kind of input whose table [data] has most of these settings; "" without files.
 
@@ -246,26 +220,3 @@ def named_kind(names: Iterable[str]) -> str:
         if most == len(given):  # the other kinds need not be imported
             break
     return found
-
-
-def fit_limits(
-    search: SavedSearchConfig, sources: np.ndarray, targets: np.ndarray
-) -> SavedSearchConfig:
-    """Return search settings whose limits fit the training pairs: on outputs and on whole texts.
-
-        limit(S) = max_ratio S + max_extra        S source tokens, end mark included
-
-    sources, targets (N,): lengths in tokens. The limits are never below the default ones. Settings
-    that differ from their defaults were set by the user, and are returned unchanged.
-    """
-    import numpy as np
-
-    default = SavedSearchConfig()
-    if search.split_above == default.split_above < float(np.median(sources)):
-        search = replace(search, split_above=int(sources.max()))  # a summariser reads whole texts
-    if (search.max_ratio, search.max_extra) != (default.max_ratio, default.max_extra):
-        return search
-    ratio = float(np.quantile(targets / np.maximum(sources, 1), 0.5)) * MARGIN
-    ratio = max(default.max_ratio, math.ceil(10 * ratio) / 10)
-    excess = float(np.quantile(MARGIN * targets - ratio * sources, SHARE))
-    return replace(search, max_ratio=ratio, max_extra=max(default.max_extra, math.ceil(excess)))

@@ -9,4 +9,5 @@ TASK = Task(
     },
     training={"audio": "attncli.transcribe.source:AudioTraining"},
     runner="attncli.transcribe.runner:TranscribeRunner",
+    loaded="attncli.transcribe.interface:SpeechModel",
 )

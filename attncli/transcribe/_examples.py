@@ -26,9 +26,9 @@ from models.core.config import HOP
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import option
 from models.core.types import Batch
-from models.search.batching import pad, padded_frames, teacher_forcing_batch
+from models.search.batching import pad, teacher_forcing_batch
 from models.speech.config import AudioConfig
-from models.speech.features import log_mel
+from models.speech.features import log_mel, padded_frames
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Maps = Sequence[tuple[SpokenSegment, SoundAttention]]
 
 MAX_DRAWN_SEGMENTS = 12  # segments of a picture; a page has all
+LONGEST_PAGE = 900  # pixels
 SPACE = "▁"  # at the start of a token that begins a word
 LEVELS = " ▁▂▃▄▅▆▇█"  # energies in a terminal
 STYLE = """
@@ -75,9 +76,10 @@ sound?.addEventListener("timeupdate", () => {
 """
 
 
-def sound_maps(transcript: Transcript) -> Maps:
+def sound_maps(transcript: Transcript | None) -> Maps:
     """Return the segments of a transcript that have attention, with it."""
-    return [(each, each.attention) for each in transcript.segments if each.attention]
+    segments = transcript.segments if transcript else ()
+    return [(each, each.attention) for each in segments if each.attention]
 
 
 def tokens_of(attention: SoundAttention) -> list[str]:
@@ -150,6 +152,11 @@ def sound_page(name: str, maps: Maps, wav: bytes = b"") -> bytes:
         f'<p class="note">Dark: attention of a token, as a share of its largest. {hint}</p>\n'
         f"{body}<script>{SCRIPT}</script>\n</html>\n"
     ).encode("utf-8", "replace")
+
+
+def page_height(maps: Maps) -> int:
+    """Return the height of a page in pixels; longer ones are scrolled."""
+    return min(260 + sum(290 + 22 * len(found.tokens) for _, found in maps), LONGEST_PAGE)
 
 
 def _section(one: SpokenSegment, found: SoundAttention) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from itertools import islice
-from pathlib import Path
 
-from attncli.explain.runner import ExplainedLine, empty_output
-from attncli.faithful.result import Line
-from attncli.transcribe.runner import TranscribeRunner
+from attncli.explain.result import ExplainedLine, ExplainItem, empty_output
+from attncli.transcribe.runner import TranscribeRunner, recording_in
 from models.core.errors import InputError
 from models.explain import ExplainOptions
 from models.speech.explained import explain_transcript
@@ -15,16 +13,20 @@ from models.speech.features import log_mel
 from models.speech.transcriber import Transcriber
 
 
-def of_transcript(runner: TranscribeRunner, line: Line, options: ExplainOptions) -> ExplainedLine:
-    """Explain the transcript of a recording of one piece; the line is its path."""
-    transcriber = runner.model
+def of_transcript(
+    runner: TranscribeRunner, item: ExplainItem, options: ExplainOptions
+) -> ExplainedLine:
+    """Explain the transcript of a recording of one piece."""
+    transcriber, line = runner.model, item.line
+    assert item.file
     if not isinstance(transcriber, Transcriber):
         raise InputError(
             f"{line.text} for Whisper",
             "a model of speech that `attn train` made",
             "`attn transcribe --picture` draws its attention",
         )
-    pieces = list(islice(transcriber.pieces(Path(line.text)), 2))
+    found = transcriber.pieces(recording_in(item.file), item.file.name)
+    pieces = list(islice(found, 2))
     if len(pieces) != 1:
         raise InputError(
             f"{line.text}, of several pieces", f"at most {transcriber.longest_piece:g} seconds"

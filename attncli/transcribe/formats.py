@@ -12,30 +12,58 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
+from attncli.data.named_files import NamedFile
 from attncli.data.streams import as_json_line
-from attncli.task.runner import JsonObject
+from attncli.task.runner import JsonObject, ShownResult
 from attncli.terminal.messages import one_cell, printable
-from models.speech.transcripts import Transcript, Word
+from models.core.errors import ModelError
+from models.speech.transcripts import SpokenSegment, Transcript, Word
 
 PAUSE, LONGEST = 1.0, 6.0  # seconds: a longer pause divides subtitles; the longest subtitle
 WIDTH = 42  # letters of a line of a subtitle, of which there are two at most
 
 
-class TranscribedFile(NamedTuple):
+@dataclass(frozen=True)
+class TranscribedFile(ShownResult):
     """A recording with its transcript, or the reason why there is none."""
 
-    name: str
+    file: NamedFile
     transcript: Transcript | None = None
-    note: str = ""
+    fault: ModelError | None = None
     remark: str = ""  # on a recording that was transcribed
     channel: int = 0  # from 1, if each is transcribed by itself
+
+    @property
+    def name(self) -> str:
+        """The name of the recording."""
+        return self.file.name
+
+    @property
+    def note(self) -> str:
+        """Why there is no transcript; empty if there is one."""
+        return str(self.fault or "")
 
     @property
     def text(self) -> str:
         """The text; empty if there is none."""
         return self.transcript.text if self.transcript else ""
+
+    @property
+    def score(self) -> float:
+        """Mean log-probability of a token, end marks included; 0 of a text without segments."""
+        return self.transcript.score if self.transcript else 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Length of the recording."""
+        return self.transcript.seconds if self.transcript else 0.0
+
+    @property
+    def segments(self) -> tuple[SpokenSegment, ...]:
+        """The parts of the recording with their texts."""
+        return self.transcript.segments if self.transcript else ()
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -62,7 +90,7 @@ def record(file: TranscribedFile, *, align: bool = False) -> JsonObject:
     found: JsonObject = {"file": file.name, "text": file.text if file.transcript else None}
     found |= {"channel": file.channel} if file.channel else {}
     if file.transcript:
-        found["seconds"] = round(file.transcript.seconds, 3)
+        found["seconds"] = round(file.seconds, 3)
         found["segments"] = [
             {
                 "start": round(each.start, 3),
@@ -71,7 +99,7 @@ def record(file: TranscribedFile, *, align: bool = False) -> JsonObject:
                 "score": each.hypotheses[0].score,
                 **({"words": [_word(word) for word in each.words]} if align else {}),
             }
-            for each in file.transcript.segments
+            for each in file.segments
         ]
     return {**found, "error": file.note} if file.note else found
 

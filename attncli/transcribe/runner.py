@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from attncli.data.named_files import RECORDINGS, NamedFile
 from attncli.data.streams import open_output
-from attncli.faithful.look import look_of, milliseconds_of
+from attncli.faithful.look import look_of
 from attncli.options import loading
 from attncli.options.line_streams import PictureFiles
 from attncli.render.image_maps import writer_of
 from attncli.task.runner import JsonObject, Models, Runner
 from attncli.terminal.messages import Messages, counted, current_screen
 from attncli.transcribe._options import TranscribeOptions
-from attncli.transcribe.drawing import MAX_DRAWN_SEGMENTS, WRITERS, sound_maps, strips, wav_of
+from attncli.transcribe.drawing import (
+    MAX_DRAWN_SEGMENTS,
+    WRITERS,
+    page_height,
+    sound_maps,
+    sound_page,
+    strips,
+    wav_of,
+)
 from attncli.transcribe.formats import TIMED, TranscribedFile, record, rendered
 from models import load
 from models.core.errors import InputError, ModelError
+from models.core.types import Span
 from models.search.steering import Look, Steering
 from models.speech.recordings import Channel, Recording, header, read_sound
 from models.speech.transcripts import NamedRecording, SpeechModel
 
 RATE, LONGEST = 16_000, 300  # samples a second, and seconds, of the sound in a page
+SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)\s*-\s*(\d{1,9}(?:\.\d{0,9})?)\s*")
 
 
 class TranscribeRunner(Runner[NamedFile, TranscribedFile, SpeechModel, TranscribeOptions]):
@@ -49,7 +62,8 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile, SpeechModel, Transcrib
     @classmethod
     def of(cls, model: SpeechModel, options: TranscribeOptions) -> TranscribeRunner:
         """Return the runner of a model."""
-        model = model.languages(options.source, options.to)
+        if options.source or options.to:
+            model = model.languages(options.source, options.to)
         model = loading.configured(model, options)  # a copy
         model.vad, model.doubtful = options.transcribe.vad, options.transcribe.doubtful
         return cls(model, options)
@@ -65,12 +79,13 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile, SpeechModel, Transcrib
             for file in chain.from_iterable(chunks):
                 count, remark = 1, ""
                 with suppress(ModelError):  # which is reported when it is read
-                    stated = header(_content(file), file.name)
-                    count, remark = stated.channels, stated.shortfall
+                    if file.opened is None:
+                        stated = header(_content(file), file.name)
+                        count, remark = stated.channels, stated.shortfall
                 for channel in range(1, count + 1) if self.options.channels else (0,):
                     remark = f"{file.name} has {remark}" if remark and channel < 2 else ""
-                    waiting.append(TranscribedFile(file.name, remark=remark, channel=channel))
-                    yield file.name, partial(_recording, file, channel)
+                    waiting.append(TranscribedFile(file, remark=remark, channel=channel, by=self))
+                    yield file.name, partial(recording_in, file, channel)
 
         looks = [look_of(text) for text in self.options.look or ()]
         steering = Steering(
@@ -79,14 +94,16 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile, SpeechModel, Transcrib
         )
         for found in self.model.stream(named(), times=times, attention=weights, steering=steering):
             if isinstance(found, ModelError):
-                yield [waiting.pop(0)._replace(note=str(found), remark="")]
+                yield [replace(waiting.pop(0), fault=found, remark="")]
             else:
-                file = waiting.pop(0)
+                result = replace(waiting.pop(0), transcript=found)
                 if found.left_out:
-                    parts = f"{counted(found.left_out, 'part')} of {file.name} left out"
+                    parts = f"{counted(found.left_out, 'part')} of {result.name} left out"
                     remark = f"{parts}: probably not {self.model.knows}"
-                    file = file._replace(remark="; ".join(filter(None, (file.remark, remark))))
-                yield [file._replace(transcript=found)]
+                    result = replace(
+                        result, remark="; ".join(filter(None, (result.remark, remark)))
+                    )
+                yield [result]
 
     def rows(self, results: Sequence[TranscribedFile]) -> bytes:
         """Return the rows of some recordings."""
@@ -101,12 +118,30 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile, SpeechModel, Transcrib
 
     def heat_map(self, result: TranscribedFile) -> str:
         """Return the strips of attention over time."""
-        maps = sound_maps(result.transcript) if result.transcript else ()
-        return strips(maps, current_screen())
+        return strips(sound_maps(result.transcript), current_screen())
+
+    def weighed(self, result: TranscribedFile) -> TranscribedFile:
+        """Return a result with attention, for which the recording is transcribed again.
+
+        Raises InputError for a stream, which can be read once.
+        """
+        if not result.text or sound_maps(result.transcript):
+            return result
+        if hasattr(result.file.opened, "read"):
+            raise InputError("a transcript of a stream without attention", "attention=True")
+        found = chain.from_iterable(self.run([[result.file]], weights=True))
+        return next(one for one in found if one.channel == result.channel)
+
+    def page(self, result: TranscribedFile) -> tuple[bytes, int] | None:
+        """Return the spectrograms with the attention, and the sound of the word pointed at."""
+        if not (maps := sound_maps(result.transcript)):
+            return None
+        sound = _sound(result, self.options.messages)
+        return sound_page(result.name, maps, sound), page_height(maps)
 
     def text(self, result: TranscribedFile) -> str | None:
         """Return the transcript."""
-        return None if result.note else result.text
+        return None if result.fault else result.text
 
 
 def _content(file: NamedFile) -> Path | bytes:
@@ -116,8 +151,11 @@ def _content(file: NamedFile) -> Path | bytes:
     return file.content()
 
 
-def _recording(file: NamedFile, channel: int) -> Recording:
-    """Return a recording, or one of its channels, from 1; see `_content`."""
+def recording_in(file: NamedFile, channel: int = 0) -> Recording:
+    """Return a recording, or one of its channels, from 1; raise ModelError if it is not there."""
+    if file.opened is not None:
+        found: Recording = file.opened
+        return found
     return Channel(_content(file), channel - 1) if channel else _content(file)
 
 
@@ -149,13 +187,21 @@ def drawing(
 
 
 def _sound(file: TranscribedFile, messages: Messages) -> bytes:
-    """Return the sound for the page of a recording; nothing if it is too long, or no file."""
-    assert file.transcript is not None
-    if file.transcript.seconds > LONGEST or not Path(file.name).is_file():
+    """Return the sound for the page of a recording; nothing if it is too long, or a stream."""
+    if file.seconds > LONGEST:
         messages.warn(f"the page has no sound: it contains that of files of {LONGEST} s at most")
         return b""
     try:
-        return wav_of(read_sound(Path(file.name), RATE), RATE)
+        return wav_of(read_sound(recording_in(file.file, file.channel), RATE), RATE)
     except ModelError as error:
         messages.warn(str(error))
         return b""
+
+
+def milliseconds_of(where: str) -> Span:
+    """Return the stretch of a recording that 1.2-2.5 means; raise InputError for another text."""
+    found = SECONDS.fullmatch(where)
+    start, end = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+    if start >= end:
+        raise InputError(f"a look at {where!r}", "seconds of the recording, such as 1.2-2.5")
+    return math.floor(1000 * start), math.ceil(1000 * end)

@@ -15,7 +15,7 @@ import numpy as np
 from attncli.data.embedded import as_table, as_tar
 from attncli.data.named_files import find_images, open_images
 from attncli.training.config import DataConfig
-from attncli.training.sources import MARGIN, SHARE, Comparison, Sizes, TrainingSource
+from attncli.training.sources import Comparison, Sizes, TrainingSource
 from attncli.transcribe import tones
 from attncli.transcribe._examples import (
     AugmentConfig,
@@ -24,6 +24,7 @@ from attncli.transcribe._examples import (
     range_of,
     read_transcripts,
 )
+from attncli.translate.source import MARGIN, SHARE
 from models.core.errors import ModelError
 from models.core.settings import Need, option
 from models.core.use_config import SavedSearchConfig

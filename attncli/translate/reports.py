@@ -155,16 +155,6 @@ def review(path: Path | None, name: Named = str) -> Iterator[Doubts]:
         yield Doubts(write, path, name)
 
 
-def listed(lines: Sequence[TranslatedLine], name: Named) -> Iterator[str]:
-    """Yield a message for each of the first doubtful lines, and the number of all."""
-    doubtful = [one for one in lines if one.doubts]
-    for one in doubtful[:LISTED]:
-        yield f"{name(one.line.number)}: may have another sense; {one.doubt}"
-    if len(doubtful) > LISTED:
-        judged = sum(one.confidence is not None for one in lines)
-        yield f"{len(doubtful):,} of {counted(judged, 'text')} may have another sense"
-
-
 def check_judges(directions: Sequence[str]) -> None:
     """Raise ConfigurationError for a review by a model without calibration."""
     if not directions:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -15,19 +17,22 @@ from attncli.data.alignments import read_links
 from attncli.data.corpus import fingerprint, read_pairs
 from attncli.data.embedded import as_table
 from attncli.training.config import DataConfig
-from attncli.training.sources import Comparison, Sizes, TrainingSource, fit_limits
+from attncli.training.sources import Comparison, Sizes, TrainingSource
 from attncli.translate._settings import TextData
 from attncli.translate.corpora import CorpusConfig, check_corpora
 from models.core.errors import ModelError
-from models.core.use_config import check_joint
+from models.core.use_config import SavedSearchConfig, check_joint
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from attncli.data.alignments import Index, PairLinks
     from attncli.training.examples import Examples
-    from models.core.use_config import SavedSearchConfig
 
 FEW = 5000  # pairs
 BLEU = {"bleu": "bleu", "chrf": "chrf"}  # what compares translations
+SHARE = 0.999  # of the training pairs that fit the limit before the margin is added
+MARGIN = 1.2  # factor on the lengths observed
 
 
 class TextTraining(TrainingSource):
@@ -171,3 +176,26 @@ def check_files(train: Sequence[str], dev: Sequence[str]) -> None:
         raise ModelError(
             "dev files without training files", "both, or neither to learn the embedded grammar"
         )
+
+
+def fit_limits(
+    search: SavedSearchConfig, sources: np.ndarray, targets: np.ndarray
+) -> SavedSearchConfig:
+    """Return search settings whose limits fit the training pairs: on outputs and on whole texts.
+
+        limit(S) = max_ratio S + max_extra        S source tokens, end mark included
+
+    sources, targets (N,): lengths in tokens. The limits are never below the default ones. Settings
+    that differ from their defaults were set by the user, and are returned unchanged.
+    """
+    import numpy as np
+
+    default = SavedSearchConfig()
+    if search.split_above == default.split_above < float(np.median(sources)):
+        search = replace(search, split_above=int(sources.max()))  # a summariser reads whole texts
+    if (search.max_ratio, search.max_extra) != (default.max_ratio, default.max_extra):
+        return search
+    ratio = float(np.quantile(targets / np.maximum(sources, 1), 0.5)) * MARGIN
+    ratio = max(default.max_ratio, math.ceil(10 * ratio) / 10)
+    excess = float(np.quantile(MARGIN * targets - ratio * sources, SHARE))
+    return replace(search, max_ratio=ratio, max_extra=max(default.max_extra, math.ceil(excess)))

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.align_train.tables import normalised
-from models.core.config import MAX_WORDS
+from models.align_train.tables import MAX_WORDS, normalised
 
 # bounds the memory of a group; sentences of equal lengths need no padding
 CELLS = 2**20  # of one group

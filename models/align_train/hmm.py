@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from models.align_train._words import Group, WordPairs, same_lengths, word_pairs
-from models.align_train.tables import HmmTables, StatisticalTables, normalised
+from models.align_train.tables import MAX_WORDS, HmmTables, StatisticalTables, normalised
 from models.alignment import Links, symmetrise
 from models.alignment.chain import NULL, Posterior, forward_backward, steps_of, widths
-from models.core.config import MAX_WORDS
 
 # a small prior makes the lexicon sparse: a rare word does not collect all that it meets
 ALPHA = 0.01  # prior count of each entry of the lexicon

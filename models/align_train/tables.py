@@ -14,7 +14,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from models.core.config import MAX_WORDS
 from models.core.errors import intact
 from models.core.files import write_bytes
 from models.storage.digests import check_digests
@@ -23,6 +22,7 @@ from models.storage.settings import STATISTICAL
 SIDES = ("source", "target")
 WAYS = ("forward", "reverse")
 MARKS = re.compile(r"^\W+|\W+$")
+MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
 
 
 class HmmTables(NamedTuple):

@@ -64,28 +64,6 @@ class FeedForward(nn.Module):
         return self.outer(self.dropout(self.activation(self.inner(x))))
 
 
-class NormedLayer(nn.Module):
-    """A layer of a Transformer, whose blocks have layer normalisation.
-
-    pre:   x <- x + Block(LayerNorm(x))      Xiong et al. 2020
-    post:  x <- LayerNorm(x + Block(x))      Vaswani et al. 2017, section 3.1
-    """
-
-    def __init__(self, config: BlocksConfig) -> None:
-        super().__init__()
-        self.is_post = config.norm == "post"
-        self.dropout = nn.Dropout(config.dropout)
-
-    def entered(self, norm: nn.Module, x: Tensor) -> Tensor:
-        """Return the input of a block for x (B, T, D)."""
-        return x if self.is_post else norm(x)
-
-    def left(self, norm: nn.Module, x: Tensor, block: Tensor) -> Tensor:
-        """Return the sum of x and the output of a block, both (B, T, D)."""
-        x = x + self.dropout(block).view(x.shape)
-        return norm(x) if self.is_post else x
-
-
 def normalisation(config: BlocksConfig, *, present: bool = True) -> nn.Module:
     """Return layer normalisation of a Transformer; the identity if it is not present."""
     return nn.LayerNorm(config.embedding, config.norm_epsilon) if present else nn.Identity()

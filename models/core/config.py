@@ -34,7 +34,6 @@ from models.core.settings import (
     types_of,
 )
 
-MAX_WORDS = 200  # of a side of a sentence pair that a word aligner is trained on
 MAX_BATCH_TOKENS = 4096  # positions computed at a time when a model is used, padding included
 BATCH_IMAGES = 32  # images computed at a time when a captioner is used
 

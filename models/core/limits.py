@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import os
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -48,15 +45,6 @@ def processors() -> int:
         # cpu_count() counts all processors, also those that a container or taskset does not give
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def free_memory() -> None:
-    """Collect garbage, and return the memory that the allocator keeps (glibc) to the system."""
-    # after 24 unfinished bodies of 30 MB, a service held 68 MB of garbage, and glibc 247 MB
-    gc.collect()
-    with suppress(AttributeError, OSError, TypeError):  # another allocator
-        # glibc keeps freed blocks for later requests, so the process would never shrink
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def interruptible(work: Callable[[], T]) -> T:

@@ -13,7 +13,7 @@ from PIL import Image
 from torch import Tensor
 
 from models.core.config import BATCH_IMAGES
-from models.core.limits import at_once
+from models.core.limits import OUTPUT_TOKENS, at_once
 from models.core.types import Hypothesis, Memory, Span
 from models.core.use_config import SearchConfig
 from models.engines.steering import looked_at, steered_search
@@ -23,7 +23,7 @@ from models.networks.decoder import DecoderOutput
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import ImageEncoder
 from models.search.batching import pad, teacher_forcing_batch, windows
-from models.search.hypotheses import Finished, caption_limit
+from models.search.hypotheses import Finished
 from models.search.steering import PLAIN, Steering
 from models.signals.images import to_square, to_tensor
 from models.text.tokenizer import END, SPACE
@@ -305,3 +305,8 @@ def in_parts(
     finally:
         torch.set_num_threads(threads)  # a thread's number is the default of later threads
     return list(itertools.chain.from_iterable(results))
+
+
+def caption_limit(config: SearchConfig) -> int:
+    """Return the greatest length of a caption, in tokens, end mark included."""
+    return min(config.max_caption, OUTPUT_TOKENS)

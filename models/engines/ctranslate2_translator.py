@@ -29,13 +29,7 @@ from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_cache import cached, checked_digest
 from models.engines.text_translator import EncodedText, TextTranslator, limit_of
 from models.networks.config import TransformerConfig
-from models.search.hypotheses import (
-    Finished,
-    beam_width,
-    check_search,
-    led_by,
-    length_limit,
-)
+from models.search.hypotheses import Finished, beam_width, check_search, length_limit
 from models.search.steering import WORD_TOKENS, Continuation, words_of
 from models.storage.archive import read_lexicon
 from models.storage.settings import NAME as CONFIG
@@ -420,3 +414,11 @@ def missing_library(*, gpu: bool) -> str:
     if not hasattr(library, "Translator"):
         return "no usable library (its compiled part is missing)"
     return "a GPU, which torch uses" if gpu and library.get_cuda_device_count() else ""
+
+
+def led_by(first: list[Finished], others: list[Finished]) -> list[Finished]:
+    """Return outputs with those of another search behind them, each once."""
+    # compared by tokens, because two outputs of equal text are merged later with their
+    # probabilities
+    known = {one.ids for one in first}
+    return [*first, *(one for one in others if one.ids not in known)]

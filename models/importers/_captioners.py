@@ -28,10 +28,10 @@ from models.importers._schema import (
     rules,
     validated,
 )
+from models.importers._vocabularies import Special, Vocabulary, arranged, rearranged_json
 from models.importers.base import Imported, Importer, facts, rows_of, silenced
 from models.networks.config import CaptionerTransformerConfig, VisionTransformerConfig
 from models.text.tokenizer import JSON, Tokenizer
-from models.text.vocabulary import Special, Vocabulary, arranged, rearranged_json
 
 RESAMPLE = {2: "bilinear", 3: "bicubic"}  # numbers of Pillow
 BODY = "encoder.body"

@@ -22,17 +22,13 @@ from models.core.settings import Values
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.engines.ctranslate2_convert import ACTIVATIONS, ENCODER, LINEAR, NORMS, position_table
 from models.importers._schema import Rule, read_json, read_list, rules
+from models.importers._vocabularies import Special, arranged
 from models.importers._weights import CTranslate2Weights
 from models.importers.base import Imported, Importer, extended_sides, facts, rows_of, silenced
 from models.networks.config import TransformerConfig
 from models.storage.archive import About
 from models.text.tokenizer import Tokenizer
-from models.text.vocabulary import (
-    Special,
-    arranged,
-    of_words,
-    rearranged,
-)
+from models.text.vocabulary import of_words, rearranged
 
 HEADS = {"TransformerBase": 8, "TransformerBig": 16}  # of models from before version 1.9
 SETTINGS = {  # variables that are no weights, and their values that are known

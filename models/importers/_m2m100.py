@@ -17,10 +17,11 @@ from models.core.settings import MAX_SLOTS, Values
 from models.core.use_config import TokenizerConfig
 from models.importers._marian import SIZES, Bart, read_vocabulary
 from models.importers._schema import Rule, read_json, rules
+from models.importers._vocabularies import Special, arranged, with_languages
 from models.importers.base import Imported, facts, search_settings
 from models.networks.config import TransformerConfig
 from models.text.tokenizer import Tokenizer
-from models.text.vocabulary import Special, arranged, known_pieces, rearranged, with_languages
+from models.text.vocabulary import known_pieces, rearranged
 
 LANGUAGE = re.compile(r"__([A-Za-z0-9_]+?)__|([a-z]{3}_[A-Z][a-z]{3})")
 NAMES = Rule(list[str | Values], ())

@@ -20,6 +20,7 @@ from models.core.files import read_regular
 from models.core.settings import MAX_SLOTS, Values
 from models.core.use_config import TokenizerConfig
 from models.importers._schema import Rule, read_json, read_list, renamed, rules, validated
+from models.importers._vocabularies import Special, arranged, with_languages
 from models.importers._weights import NumpyWeights
 from models.importers.base import (
     Imported,
@@ -32,7 +33,7 @@ from models.importers.base import (
 )
 from models.networks.config import TransformerConfig
 from models.text.tokenizer import Tokenizer
-from models.text.vocabulary import SILENT, Special, arranged, rearranged, with_languages
+from models.text.vocabulary import SILENT, rearranged
 
 BART = {  # names of a layer in the classes of `transformers` that follow BART
     "encoder.layers.N.attention.input": "model.encoder.layers.N.self_attn.{q,k,v}_proj",

@@ -31,6 +31,7 @@ from models.core.settings import Values, check_limits, to_dict
 from models.core.types import VocabularySizes
 from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers._schema import Rule, Schema, read_json, rules
+from models.importers._vocabularies import Vocabulary
 from models.importers._weights import FileWeights, PublishedWeights, write_tensors
 from models.networks.bundle import build, sizes_of
 from models.storage.archive import About, members_of, opened
@@ -38,7 +39,7 @@ from models.storage.digests import write_digests
 from models.storage.settings import CARD, FORMAT, NAME, WEIGHTS, to_text
 from models.storage.weights import SPARE, stored_tensors
 from models.text.tokenizer import Tokenizer
-from models.text.vocabulary import SILENT, Vocabulary, known_pieces
+from models.text.vocabulary import SILENT, known_pieces
 
 FORMATS = with_entries(  # name to class, imported when a folder is looked at
     "published",

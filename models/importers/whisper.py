@@ -21,10 +21,10 @@ from models.core.use_config import SearchConfig, TokenizerConfig
 from models.importers._captioners import json_vocabulary, read_tokenizer
 from models.importers._marian import BART, SIZES, Bart
 from models.importers._schema import Rule, read_json, rules
+from models.importers._vocabularies import Special
 from models.importers.base import SEARCH, Imported, facts
 from models.speech.config import AudioConfig, SpeechTransformerConfig
 from models.text.languages import target_token
-from models.text.vocabulary import Special
 
 CONVOLUTION = re.compile(r"encoder\.convolutions\.(\d)\.(\w+)")
 LANGUAGE = re.compile(r"<\|([a-z]{2,3})\|>")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, interpolate
 
-from models.attention.layers import Embedding, FeedForward, NormedLayer, normalisation
+from models.attention.layers import Embedding, FeedForward, normalisation
 from models.attention.mixing import Cache, mixing
 from models.attention.multihead import HeadsOutput
 from models.attention.positions import position
@@ -29,6 +29,28 @@ from models.networks.image_encoder import ImageEncoder
 
 SIZE = 16  # default side of a patch in pixels
 CrossAttentionKind = Callable[[Any, int], nn.Module]  # built with settings and size of a slot
+
+
+class NormedLayer(nn.Module):
+    """A layer of a Transformer, whose blocks have layer normalisation.
+
+    pre:   x <- x + Block(LayerNorm(x))      Xiong et al. 2020
+    post:  x <- LayerNorm(x + Block(x))      Vaswani et al. 2017, section 3.1
+    """
+
+    def __init__(self, config: BlocksConfig) -> None:
+        super().__init__()
+        self.is_post = config.norm == "post"
+        self.dropout = nn.Dropout(config.dropout)
+
+    def entered(self, norm: nn.Module, x: Tensor) -> Tensor:
+        """Return the input of a block for x (B, T, D)."""
+        return x if self.is_post else norm(x)
+
+    def left(self, norm: nn.Module, x: Tensor, block: Tensor) -> Tensor:
+        """Return the sum of x and the output of a block, both (B, T, D)."""
+        x = x + self.dropout(block).view(x.shape)
+        return norm(x) if self.is_post else x
 
 
 class TransformerEncoder(nn.Module):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from models.core.types import Batch
 from models.text.tokenizer import PAD, START
@@ -73,15 +73,6 @@ def pad(sequences: Sequence[Sequence[int]], device: torch.device) -> tuple[Tenso
     ids = torch.tensor([[*s, *[PAD] * (longest - len(s))] for s in sequences], device=device)
     lengths = torch.tensor([len(s) for s in sequences], device=device)
     return ids, torch.arange(longest, device=device) < lengths[:, None]
-
-
-def padded_frames(features: Sequence[Any]) -> tuple[Tensor, Tensor]:
-    """Return the features (F, bands) of some sounds as (B, F, bands), and the mask (B, F)."""
-    import torch
-
-    source = torch.nn.utils.rnn.pad_sequence([*map(torch.as_tensor, features)], batch_first=True)
-    lengths = torch.tensor([*map(len, features)])
-    return source, torch.arange(source.shape[1]) < lengths[:, None]
 
 
 def pad_pairs(

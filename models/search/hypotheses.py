@@ -51,11 +51,6 @@ def length_limit(source: int, config: SearchConfig) -> int:
     return min(most, OUTPUT_TOKENS)
 
 
-def caption_limit(config: SearchConfig) -> int:
-    """Return the greatest length of a caption, in tokens, end mark included."""
-    return min(config.max_caption, OUTPUT_TOKENS)
-
-
 def check_search(config: SearchConfig) -> None:
     """Raise ConfigurationError for settings outside their limits, and for a list that is too long.
 
@@ -83,14 +78,6 @@ def changed_search(saved: SearchConfig, given: Mapping[str, object]) -> SearchCo
 def beam_width(config: SearchConfig) -> int:
     """Return the number of hypotheses that beam or greedy search keeps at each step."""
     return 1 if config.method == "greedy" else max(config.beam, config.nbest)
-
-
-def led_by(first: list[Finished], others: list[Finished]) -> list[Finished]:
-    """Return outputs with those of another search behind them, each once."""
-    # compared by tokens, because two outputs of equal text are merged later with their
-    # probabilities
-    known = {one.ids for one in first}
-    return [*first, *(one for one in others if one.ids not in known)]
 
 
 class FinishedBatch(NamedTuple):

@@ -7,8 +7,9 @@ f_tb = log(max(sum_k M_bk X_tk, 1e-10)),   M: triangular filters      Davis and 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from numpy.typing import NDArray
 from models.core.config import HOP
 from models.speech.config import AudioConfig
 from models.speech.recordings import Floats
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FRAME = 25  # ms
 LOWEST = 20.0  # Hz
@@ -102,3 +106,12 @@ def _hertz(mel: Doubles, is_slaney: bool) -> Doubles:
         return 700 * (10 ** (mel / 2595) - 1)
     edge = BREAK / LINEAR
     return np.where(mel < edge, LINEAR * mel, BREAK * np.exp(STEP * (mel - edge)))
+
+
+def padded_frames(features: Sequence[Any]) -> tuple[Tensor, Tensor]:
+    """Return the features (F, bands) of some sounds as (B, F, bands), and the mask (B, F)."""
+    import torch
+
+    source = torch.nn.utils.rnn.pad_sequence([*map(torch.as_tensor, features)], batch_first=True)
+    lengths = torch.tensor([*map(len, features)])
+    return source, torch.arange(source.shape[1]) < lengths[:, None]

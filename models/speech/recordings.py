@@ -76,8 +76,13 @@ def recording_of(given: Any, rate: int = 0) -> Recording:
         return bytes(given)
     if isinstance(given, (list, tuple)) and given and isinstance(given[0], (str, Path, bytes)):
         raise InputError(f"{len(given)} recordings in one call", "one", "call it for each of them")
+    if not (isinstance(given, (list, tuple)) or hasattr(given, "ndim")):
+        found = f"a recording of type {type(given).__name__}"
+        raise InputError(found, "a path, a file, bytes, or an array of samples with its rate")
     if not rate:
         raise InputError("an array of samples without its rate", "transcribe(samples, rate=16000)")
+    if not isinstance(rate, (int, float)):
+        raise InputError(f"a rate of type {type(rate).__name__}", "samples a second: rate=16000")
     return SampleArray(given, rate)
 
 

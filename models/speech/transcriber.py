@@ -20,17 +20,11 @@ from models.core.use_config import SearchConfig
 from models.engines.captioner import words as word_ranges
 from models.engines.steering import looked_at, steered_search
 from models.engines.trained import TorchModel
-from models.search.batching import (
-    length_batches,
-    pad,
-    padded_frames,
-    teacher_forcing_batch,
-    windows,
-)
+from models.search.batching import length_batches, pad, teacher_forcing_batch, windows
 from models.search.hypotheses import Finished, length_limit
 from models.search.steering import PLAIN, Steering
 from models.speech._encoder import SoundEncoder
-from models.speech.features import log_mel
+from models.speech.features import log_mel, padded_frames
 from models.speech.recordings import Floats, Recording, SoundPiece, divided
 from models.speech.transcripts import (
     NamedRecording,

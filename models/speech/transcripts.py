@@ -115,9 +115,14 @@ class SpeechModel(TrainedModel):
 
         precision: of Whisper. Raises ModelError if the model reads another kind of input.
         """
+        kind = cls.kind_of(folder)
+        return kind.read(folder, device=device, threads=threads, precision=precision)
+
+    @staticmethod
+    def kind_of(folder: str | Path) -> type[SpeechModel]:
+        """Return the class that reads the model of a bundle folder."""
         is_whisper = read_settings(Path(folder))["model"].get("audio", {}).get("padded")
-        kind = resolve_name(WHISPER if is_whisper else PIECES)
-        found: SpeechModel = kind.read(folder, device=device, threads=threads, precision=precision)
+        found: type[SpeechModel] = resolve_name(WHISPER if is_whisper else PIECES)
         return found
 
     def languages(self, language: str = "", to: str = "") -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from models.core.config import ModelConfig
-from models.core.errors import ConfigurationError, unknown_name
+from models.core.errors import unknown_name
 from models.core.registry import TABLES
 from models.core.settings import from_dict
 
@@ -349,24 +349,6 @@ def preset(name: str) -> Preset:
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS)
     return PRESETS[name]
-
-
-def usual_preset(family: str, read: str = "") -> str:
-    """Return the preset whose training recipe suits a model of a family if no preset is named.
-
-    read: read mode of its attention.
-    """
-    named = [name for name, one in PRESETS.items() if one.model.get("family", "") == family]
-    if not named:
-        known = dict.fromkeys(str(one.model["family"]) for one in PRESETS.values())
-        raise ConfigurationError(
-            f"family '{family}', which has no preset",
-            f"one of {', '.join(known)}",
-            'name the preset whose training settings apply in a TOML file: preset = "NAME"',
-        )
-    usual = next((name for name in named if PRESETS[name].usual), named[0])
-    same_read = usual.replace("soft", read) if read else usual
-    return same_read if same_read in PRESETS else usual
 
 
 def model_config(name: str) -> Any:

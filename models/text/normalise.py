@@ -81,11 +81,6 @@ def is_unicode(text: str) -> bool:
     return not HALF.search(text)
 
 
-def with_pairs(text: str) -> str:
-    """Return a text with one character for each pair of halves of UTF-16."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
 def outer_symbols(text: str) -> tuple[str, str]:
     """Return the emoji and white space before and after a text that has other characters.
 

@@ -224,7 +224,7 @@ def test_python_and_tables_have_the_outputs_of_the_command(case: Case, plain: li
         content = [path.read_bytes() for path in case.items]
         assert [one.text for one in model.caption(content)] == plain
     else:
-        found = [model.transcribe(path).text for path in case.items]
+        found = [one.text for one in model.transcribe(case.items)]
     assert found == plain
 
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from attncli.align_train import _run as job
-from attncli.align_train._layer import cross_entropy
+from attncli.align_train._layer import cross_entropy, with_end_mark
 from attncli.align_train._run import AlignerRun
-from attncli.data.alignments import PairLinks, with_end_mark
+from attncli.data.alignments import PairLinks
 from attncli.data.embedded import generate
 from attncli.scoring.sequences import score_alignments
 from attncli.shell.app import run

@@ -22,12 +22,11 @@ from attncli.compare._scores import (
     spread,
     verdict,
 )
-from attncli.compare._variants import find, variants, with_grid
+from attncli.compare._variants import comparison_of, find, variants, with_grid
 from attncli.compare.command import ComparedData, base_config
 from attncli.render.plots import FORMATS
 from attncli.scoring.score import MetricScore
 from attncli.train.configuration import run_config
-from attncli.training.sources import comparison_of
 from models.networks.bundle import Bundle, read
 from tests.attncli.command_line import Attn, evaluated, flags
 from tests.attncli.files import write

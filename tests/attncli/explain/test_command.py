@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from attncli.explain.runner import KEY
+from attncli.explain.result import KEY
 from attncli.faithful.result import TranslatedLine
 from attncli.translate.runner import TranslateRunner
 from models.core.config import ImageConfig

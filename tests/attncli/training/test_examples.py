@@ -19,8 +19,8 @@ from attncli.training import tokens
 from attncli.training.config import TrainConfig
 from attncli.training.examples import Side, Table, epoch_plan
 from attncli.training.prepared import sampled_lines, size_for
-from attncli.training.sources import fit_limits
 from attncli.training.tokens import read_pairs, write_pairs
+from attncli.translate.source import fit_limits
 from models.core.use_config import SearchConfig
 from models.text.tokenizer import END, PAD, START
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from attncli import load
-from attncli.faithful.look import box_of, look_of, milliseconds_of
+from attncli.caption.images import box_of
+from attncli.faithful.look import look_of
+from attncli.transcribe.runner import milliseconds_of
 from models.core.errors import InputError
 from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn

@@ -14,6 +14,7 @@ from attncli.data.embedded import generate
 from attncli.scoring.sequences import score_alignments
 from models.align_train.hmm import HMM, MODEL1, JointHmm, link_probabilities, trained, turned
 from models.align_train.tables import (
+    MAX_WORDS,
     StatisticalTables,
     as_tensor,
     as_words,
@@ -23,7 +24,6 @@ from models.align_train.tables import (
 from models.alignment import diagonal
 from models.alignment.chain import NULL, forward_backward, smoothed, steps_of, widths
 from models.alignment.weights import UnitWeights
-from models.core.config import MAX_WORDS
 
 PAIRS = list(generate(300))
 TEXTS = [(pair.source, pair.target) for pair in PAIRS]

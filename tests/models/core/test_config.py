@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from attncli.fine_tuning.settings import usual_preset
 from attncli.training.config import RunConfig
 from models.core.config import ModelConfig
 from models.core.errors import ModelError, unknown_name
@@ -27,7 +28,7 @@ from models.core.settings import (
     within,
 )
 from models.core.use_config import AlignConfig, SearchConfig
-from models.storage.presets import PRESETS, model_config, preset, usual_preset
+from models.storage.presets import PRESETS, model_config, preset
 
 
 def _with_tables(config_class: Any) -> Iterator[Any]:

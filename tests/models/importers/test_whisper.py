@@ -14,6 +14,7 @@ import torch
 
 pytest.importorskip("transformers")
 
+import attncli
 from models.core.errors import ModelError
 from models.core.use_config import SearchConfig
 from models.importers.base import import_model, importer_of
@@ -225,6 +226,14 @@ def test_a_transcript_is_that_of_its_windows(
     assert starts == sorted(starts) and found.seconds <= quarters / 4 + 1e-6
     german = model.languages("de", "en").transcribe(samples)
     assert german.text != plain.text or engine == "torch"
+    door: Any = attncli.load(both.folder)
+    assert door.transcribe(samples).transcript == plain
+    assert door.transcribe(samples, times=True).words == timed.words
+    assert door.transcribe(samples).picture == door.transcribe(samples, attention=True).picture
+    assert door.transcribe(samples, source="de", to="en").text == german.text
+    assert door.languages("de", "en").transcribe(samples).text == german.text
+    with pytest.raises(ModelError, match="the recording for Whisper; expected a model of speech"):
+        door.explain(samples)
 
 
 @pytest.mark.parametrize(

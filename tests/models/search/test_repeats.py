@@ -13,12 +13,9 @@ from torch import Tensor
 from models.core.limits import OUTPUT_TOKENS
 from models.core.types import Hypothesis
 from models.core.use_config import SearchConfig
+from models.engines.captioner import caption_limit
 from models.engines.translator import Translator
-from models.search.hypotheses import (
-    caption_limit,
-    length_limit,
-    length_penalty,
-)
+from models.search.hypotheses import length_limit, length_penalty
 from models.search.repeats import (
     Repetition,
     different_texts,

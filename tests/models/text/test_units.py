@@ -10,17 +10,12 @@ import pytest
 import torch
 
 from attncli.data.embedded import Pair
+from attncli.translate.mixture import SubwordSampler
 from models.alignment.weights import pooled
 from models.core.errors import ModelError
 from models.core.use_config import TokenizerConfig
 from models.text.tokenizer import Tokenizer, train
-from models.text.units import (
-    SubwordSampler,
-    Units,
-    decoded_spans,
-    unit_spans,
-    units,
-)
+from models.text.units import Units, decoded_spans, unit_spans, units
 from tests.models.text.small import learned
 
 TEXTS = [

@@ -1,78 +1,22 @@
-"""What an annex can replace in a run: how it starts, and its processes.
+"""How a run starts: with new weights, or from a trained model, which an annex adds.
 
-In the core a run starts with new weights, in one process. An annex adds the start from a trained
-model; a run that continues has its own checkpoint, and asks none of this again. Another adds a
-world of several processes, whose parts of an update and of an evaluation are added up; every
-process makes the same calls.
+A run that continues has its own checkpoint, and asks none of this again.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models.core.annexes import need_part
-from models.core.errors import ResourceError
 from models.networks.image_encoder import ImageEncoder, pretrained_encoder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from torch import nn
-
     from attncli.training.config import RunConfig
     from attncli.training.interfaces import Compared, Report
     from models.networks.encoder_decoder import EncoderDecoder
     from models.text.tokenizer import Tokenizer
-
-
-class ProcessLost(ResourceError):
-    """Another process of the run ended, or did not answer in time."""
-
-
-class World:
-    """A world of one process, which exchanges nothing."""
-
-    number, size = 0, 1
-
-    def __enter__(self) -> World:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Leave the run."""
-
-    def own_device(self, device: str) -> str:
-        """Return the device of this process, where several have one GPU each."""
-        return device
-
-    def begin(self, folder: Path) -> None:
-        """Let the others join the run of a folder; for process 0."""
-
-    def first(self, value: float) -> float:
-        """Return the value of process 0."""
-        return float(value)
-
-    def total(self, values: Sequence[float]) -> list[float]:
-        """Return the sums of the values over the processes."""
-        return [float(value) for value in values]
-
-    def gather(self, content: bytes) -> list[bytes]:
-        """Return the bytes of every process."""
-        return [content]
-
-    def adding(self, module: nn.Module) -> nn.Module:
-        """Return the module with gradients that are the means over the processes."""
-        return module
-
-    @contextlib.contextmanager
-    def losses(self) -> Iterator[None]:
-        """Raise ProcessLost for an exchange in this `with` block that fails or takes too long."""
-        yield
-
-
-ALONE = World()
 
 
 class Start:
