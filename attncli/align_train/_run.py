@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attncli.data.corpus import fingerprint, read_pairs
 from attncli.train.command_line import settings
+from attncli.train.configuration import check_effects
 from attncli.train.folder import RunFolder
 from attncli.training.config import RunConfig
 from attncli.training.interfaces import Progress
@@ -119,7 +120,9 @@ def prepare(run: AlignerRun, progress: Progress) -> RunConfig | None:
     if run.start:
         return None
     corpus = CorpusConfig(run.languages, (str(run.pairs),))
-    return settings([], (), PRESET, [*RECIPE, *run.assignments], corpora=[corpus])
+    config = settings([], (), PRESET, [*RECIPE, *run.assignments], corpora=[corpus])
+    check_effects(config, {}, run.assignments)
+    return config
 
 
 def check(run: AlignerRun) -> None:

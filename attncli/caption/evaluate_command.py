@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -84,7 +84,6 @@ class CaptionEvaluation(Evaluation):
         Literal["train", "dev", "test"] | None,
         typer.Option(help="Split of the file, if it has several (default: test)."),
     ] = None
-    references: list[list[str]] = field(init=False)  # of each image
 
     def read(self, folders: Sequence[Path]) -> None:
         """Read the references, and find the images."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import tee
 from typing import TYPE_CHECKING
 
 from attncli.caption.images import ImageOpener, OpenedImage, image_of
 from attncli.data.named_files import IMAGES, NamedFile
-from attncli.options import loading
+from attncli.options.loading import LoadedRunner
 from attncli.options.settings import Options
-from attncli.render.rows import InputCells, OutputCells, RowRunner, hypothesis_record
+from attncli.render.rows import InputCells, OutputCells, hypothesis_record
 from attncli.task.runner import JsonObject, RankedOutputs, ShownResult
 from attncli.terminal.messages import current_screen, one_cell, printable
 from models.core.config import BATCH_IMAGES
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from attncli.render.image_maps import AttentionMaps
     from models.core.types import Hypothesis
-    from models.engines.captioner import Caption, Captioner, ImageAttention, ImageInput
+    from models.engines.captioner import Caption, Captioner, ImageAttention, ImageInput  # noqa: F401
 
 BELOW = 205  # pixels of what is below an image in a notebook
 RAISED = "(search.max_caption raises the limit)"
@@ -90,18 +90,12 @@ class CaptionOptions(Options):
     compute: ImageBatches = option(ImageBatches, "computation")
 
 
-class CaptionRunner(RowRunner[NamedFile, CaptionedImage, "Captioner", CaptionOptions]):
+class CaptionRunner(LoadedRunner[NamedFile, CaptionedImage, "Captioner", CaptionOptions]):
     """A captioner of images. `run` is the only way to captions, for commands, jobs and service."""
 
     task = shipped = "caption"
     doing, unit, into, options_of = "captioning", "image", "caption", CaptionOptions
     files, fields, item = IMAGES, 0, IMAGES.named
-    load = staticmethod(partial(loading.load, task))
-
-    @classmethod
-    def of(cls, model: Captioner, options: CaptionOptions) -> CaptionRunner:
-        """Return the runner of a captioner."""
-        return cls(loading.configured(model, options), options)
 
     def run(
         self, chunks: Iterable[Sequence[NamedFile]], *, weights: bool = False

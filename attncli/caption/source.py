@@ -16,7 +16,7 @@ from attncli.training.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.config import ImageConfig
 from models.core.errors import ModelError
-from models.core.settings import option
+from models.core.settings import Need, option
 from models.storage.digests import weights_hash
 from models.storage.installed import BOX, DEFAULTS, shipped_captioner
 
@@ -28,13 +28,24 @@ if TYPE_CHECKING:
 class ImageData(DataConfig):
     """Images and their captions."""
 
-    images: str = option("", "a folder of images, or a TAR file of them")
-    captions: str = option("", "rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file")
-    dev_captions: str = option("", "captions for evaluation during training, as for captions")
+    images: str = option(
+        "", "a folder of images, or a TAR file of them", needs=Need("data.captions")
+    )
+    captions: str = option(
+        "",
+        "rows of image, tab, caption; or a Flickr8k, Karpathy or COCO file",
+        needs=Need("data.images"),
+    )
+    dev_captions: str = option(
+        "",
+        "captions for evaluation during training, as for captions",
+        needs=Need("data.captions"),
+    )
     regions: str = option(
         "",
         "a file of the cells that words name: a line of cell-word links for each caption, image by "
         "image, counted from 0, cells row by row",
+        needs=Need("data.captions"),
     )
     caption_style: str = option(
         "words",
@@ -48,10 +59,6 @@ class ImageData(DataConfig):
     PARTS = MappingProxyType({"train": "captions", "dev": "dev_captions", "regions": "regions"})
     FOLDERS = ("images",)
     CACHES = ("features",)
-    NEEDS = MappingProxyType(
-        {"images": "captions", "captions": "images", "dev_captions": "captions"}
-        | {"regions": "captions"}
-    )
 
     @property
     def is_given(self) -> bool:
@@ -76,7 +83,6 @@ class ImageTraining(TrainingSource):
     data: ImageData
     module = "attncli.caption.data"
     unit, dev_unit = "captions", "images"
-    length_limits = "data.max_length"
     demo_name = "scenes"
     demo_sizes = (2000, 200, 200)
     demo_files = MappingProxyType(
@@ -90,7 +96,6 @@ class ImageTraining(TrainingSource):
     metrics = (*TrainingSource.metrics, "cider")
     comparison = Comparison(
         outputs="captions",
-        presets="presets of captioners",
         preset="show-attend-tell-soft-small",
         demo_preset="show-attend-tell-soft-nano",
         variants=("soft", "hard", "general", "sparsemax"),
@@ -110,8 +115,6 @@ class ImageTraining(TrainingSource):
         super().check()
         if bool(self.data.regions) != bool(self.train.attention.regions):
             raise ModelError("one of data.regions and train.attention.regions", "both")
-        if self.train.noun_swap and not self.model.image.labels:
-            raise ModelError("train.noun_swap without model.image.labels", "both")
 
     @classmethod
     def shipped_weights(cls, config: Any) -> dict[str, str]:

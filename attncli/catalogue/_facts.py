@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attncli.catalogue._runs import is_run, summary
-from attncli.train.configuration import run_config
+from attncli.train.configuration import check_effects, run_config
 from attncli.training.config import to_toml
 from models.core import registry
 from models.core.attention_config import all_parts, part_fields
 from models.core.config import ModelConfig
-from models.core.errors import UnknownNameError, unknown_name
+from models.core.errors import ConfigurationError, UnknownNameError, unknown_name
 from models.core.settings import from_dict, option
 from models.core.sources import source_of, vocabulary_sizes
 from models.core.types import VocabularySizes
@@ -103,6 +103,8 @@ def show(name: str, assignments: Sequence[str] = ()) -> Shown | list[Entry]:
         same = [str(model.folder) for model in installed() if model.name == name]
         also = (f"a model has this name too: attn models show {same[0]}",) if same else ()
         return preset._replace(facts=also)
+    if assignments:
+        raise ConfigurationError(f"-s {assignments[0]} with {name}", "the name of a preset")
     parts = [_part(kind, name) for kind in registry.TABLES if name in registry.names(kind)]
     if parts:
         return parts
@@ -123,6 +125,7 @@ def show(name: str, assignments: Sequence[str] = ()) -> Shown | list[Entry]:
 def show_preset(name: str, assignments: Sequence[str] = ()) -> Shown:
     """Describe a preset, with its size for its vocabulary."""
     config = run_config(name, assignments=assignments)
+    check_effects(config, {}, assignments)
     joint, tokens = config.tokenizer.joint, config.tokenizer.size or USUAL_TOKENS
     sizes = vocabulary_sizes(config.model.family, tokens, tokens, joint)
     return Shown(

@@ -59,7 +59,7 @@ class LabelEvaluation(Evaluation):
         rows = read_labelled(self.file)
         self.options = replace(self.options, nbest=MAX_LABELS)
         self.gold = [nfc(row.label) for row in rows]
-        self.counts, self.head = {"texts": len(rows)}, f"{len(rows):,} texts"
+        self.counts = {"texts": len(rows)}
         self.items = [Line(number, row.text) for number, row in enumerate(rows, 1)]
 
     def of_model(self, outputs: ModelOutputs) -> System:

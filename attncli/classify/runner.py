@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attncli.faithful.divide import split
 from attncli.faithful.result import Line, text_line
-from attncli.options import loading
+from attncli.options.loading import LoadedRunner
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings, TextBatches
-from attncli.render.rows import InputCells, OutputCells, RowRunner
+from attncli.render.rows import InputCells, OutputCells
 from attncli.render.weighted_text import html, words_in_colour
 from attncli.task.panels import WeightedText, WeightRow
 from attncli.task.runner import JsonObject, ShownResult
@@ -88,17 +87,12 @@ class ClassifyOptions(Options):
     nbest: Nbest = 1
 
 
-class ClassifyRunner(RowRunner[Line, ClassifiedLine, "Classifier", ClassifyOptions]):
+class ClassifyRunner(LoadedRunner[Line, ClassifiedLine, "Classifier", ClassifyOptions]):
     """A classifier of lines. `run` is the only way to labels, for commands, jobs and service."""
 
     task = shipped = "classify"
     doing, unit, into, options_of = "classifying", "text", "label", ClassifyOptions
-    load, item = staticmethod(partial(loading.load, task)), staticmethod(text_line)
-
-    @classmethod
-    def of(cls, model: Classifier, options: ClassifyOptions) -> ClassifyRunner:
-        """Return the runner of a classifier."""
-        return cls(loading.configured(model, options), options)
+    item = staticmethod(text_line)
 
     def run(
         self, chunks: Iterable[Sequence[Line]], *, weights: bool = False

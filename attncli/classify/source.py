@@ -14,7 +14,7 @@ from attncli.training.config import DataConfig
 from attncli.training.sources import Comparison, Sizes, TrainingSource
 from models.core.errors import ModelError
 from models.core.registry import TABLES
-from models.core.settings import option
+from models.core.settings import Need, option
 
 if TYPE_CHECKING:
     pass
@@ -25,10 +25,13 @@ class LabelData(DataConfig):
     """Labelled texts."""
 
     labels: str = option("", "rows of label, tab, text")
-    dev_labels: str = option("", "labelled texts for evaluation during training, as for labels")
+    dev_labels: str = option(
+        "",
+        "labelled texts for evaluation during training, as for labels",
+        needs=Need("data.labels"),
+    )
 
     PARTS = MappingProxyType({"train": "labels", "dev": "dev_labels"})
-    NEEDS = MappingProxyType({"dev_labels": "labels"})
 
     def rows(self, files: Sequence[Path | str], part: str = "train") -> list[LabelledText]:
         """Return the labelled texts of a table."""
@@ -53,7 +56,6 @@ class LabelTraining(TrainingSource):
     metrics = ("accuracy", "macro_f1")
     comparison = Comparison(
         outputs="labels",
-        presets="presets of classifiers",
         preset="bilstm-attention-small",
         demo_preset="bilstm-attention-nano",
         variants=tuple(TABLES["pooling"]),

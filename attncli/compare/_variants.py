@@ -85,7 +85,7 @@ def find(name: str, base: RunConfig, assignments: Sequence[str] = ()) -> Variant
     if comparison_of(variant.config.model.family) is not wanted:
         ability = source_of(variant.config.model.family).ability
         found = f"variant {name}, which {ability}, in a comparison of {wanted.outputs}"
-        raise ConfigurationError(found, wanted.presets)
+        raise ConfigurationError(found, f"presets for {wanted.outputs}")
     check_limits(variant.config)
     source_of_run(variant.config).check()
     return variant

@@ -138,7 +138,7 @@ def base_config(
     kind = kind_of(files, preset, start)
     has_tables = len(files.pairs) < len(files.train)
     is_given = bool(files.train or files.inputs)
-    usual = kind.preset if is_given else kind.demo_preset
+    usual = ("" if is_given else kind.demo_preset) or kind.preset
     of_kind = [each for each in kind.settings if not (start and each.startswith("model."))]
     return settings(
         files.train,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from attncli.options.settings import Options
 from attncli.options.shared import MODEL, Device, Json, Threads
 from attncli.render.plots import check_picture
 from attncli.render.rows import columns
-from attncli.scoring.score import System
+from attncli.scoring.score import MetricScore, System
 from attncli.task.runner import AnyRunner
 from attncli.task.table import TASKS, find_runner
 from attncli.terminal import console
@@ -37,6 +37,7 @@ from models.storage.installed import default_model, find_model
 from models.storage.settings import task_of
 from models.text.normalise import nfc
 
+Metric = Callable[[Sequence[str], list[list[str]]], float]  # of outputs and references
 MODEL_NAME = "{model}"  # placeholder in the name of a file of outputs
 
 Command = TypeVar("Command", bound="type[Evaluation]")
@@ -57,12 +58,14 @@ class Evaluation(ABC):
     task: ClassVar[str]  # whose runner computes the outputs
     unit: ClassVar[str]  # noun of an input
     options_of: ClassVar[type[Options]]
+    metrics: ClassVar[Mapping[str, Metric]] = {}  # of `scored`, by name
     EXAMPLE: ClassVar[str] = ""  # a setting
     options: Any = field(init=False)
     items: Sequence[Any] = field(init=False)  # inputs of the runner
     names: Sequence[str] = field(init=False, default=())  # written before the saved outputs
     counts: Mapping[str, object] = field(init=False)  # sizes of the test set: first, of outputs
-    head: str = field(init=False)  # sizes of the test set, above the tables
+    head: str = field(init=False, default="")  # above the tables; "": the counts
+    references: list[list[str]] = field(init=False)  # of each input
     failed: bool = field(init=False, default=False)  # True ends the command with status 1
     model: Annotated[
         list[Path] | None,
@@ -93,7 +96,7 @@ class Evaluation(ABC):
 
     @abstractmethod
     def read(self, folders: Sequence[Path]) -> None:
-        """Read the test set, with its inputs if there are models; set `items`, `counts`, `head`."""
+        """Read the test set, with its inputs if there are models; set `items` and `counts`."""
 
     def watch(self, result: Any) -> None:  # noqa: B027
         """Report or refuse a result as soon as it is there."""
@@ -113,8 +116,16 @@ class Evaluation(ABC):
         return System(path.name, outputs)
 
     def scored(self, systems: list[System]) -> list[System]:
-        """Return the systems with their scores."""
-        return systems
+        """Return the systems with their scores; with `metrics`, those of the references."""
+        if not self.metrics:
+            return systems
+        scored = []
+        for one in systems:
+            outputs = one.hypotheses
+            values = [(name, of(outputs, self.references)) for name, of in self.metrics.items()]
+            scores = tuple(MetricScore(*each) for each in values)
+            scored.append(one._replace(scores=scores))
+        return scored
 
     def tables(self, systems: Sequence[System]) -> list[str]:
         """Return the tables below the scores."""
@@ -150,7 +161,8 @@ class Evaluation(ABC):
         if self.json:
             text = scores_as_json(self.counts, systems, f"{self.unit}s")
         else:
-            text = scores_as_text(self.head, systems, f"{self.unit}s", self.tables(systems))
+            head = self.head or ", ".join(f"{n:,} {name}" for name, n in self.counts.items())
+            text = scores_as_text(head, systems, f"{self.unit}s", self.tables(systems))
         write_stdout(text)
         if plot:
             self.draw(plot, systems)

@@ -13,9 +13,11 @@ from contextlib import suppress
 from dataclasses import replace
 from os.path import commonprefix
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attncli.options.settings import HardAttention, Options
+from attncli.render.rows import RowRunner
+from attncli.task.runner import Item, Models, Result, TaskOptions
 from attncli.terminal.messages import Messages
 from models import load as load_model
 from models import load_ensemble
@@ -34,6 +36,8 @@ from models.text.languages import parse_direction
 from models.text.normalise import is_unicode
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from models.engines.translator import EnsembleTranslator, Translator
 
 M = TypeVar("M", bound=TrainedModel)
@@ -53,6 +57,20 @@ def load(task: str, models: Path | Sequence[Path] | None, options: Options) -> A
     path = model_folder(task, models, options)
     gc.freeze()  # modules that are loaded by now are no longer searched, which takes 0.1 s
     return load_model(path, task, device=open_device(options))
+
+
+class LoadedRunner(RowRunner[Item, Result, M, TaskOptions]):
+    """A runner of the model that `load` reads, with the settings of the options."""
+
+    @classmethod
+    def load(cls, models: Models, options: TaskOptions) -> Any:
+        """Read the model of the task; see `load`."""
+        return load(cls.task, models, cast(Options, options))
+
+    @classmethod
+    def of(cls, model: M, options: TaskOptions) -> Self:
+        """Return the runner of a model."""
+        return cls(configured(model, cast(Options, options)), options)
 
 
 def model_folder(task: str, models: Path | Sequence[Path] | None, options: Options) -> Path:

@@ -24,8 +24,8 @@ from attncli.options.shared import Device, Threads
 from attncli.terminal import console
 from attncli.terminal.messages import Messages, Silent
 from models.core.attention_config import ReadMode
-from models.core.errors import ConfigurationError, UnknownNameError
-from models.core.settings import fields_of, flat, option, overridden, to_dict
+from models.core.errors import UnknownNameError
+from models.core.settings import check_needs, fields_of, flat, option, overridden, to_dict
 from models.core.use_config import SearchConfig
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class Options:
                 found = f"setting '{name}', which has no effect on this command"
                 raise UnknownNameError(found, "a setting that `-s help` lists")
         read = overridden(cls(**own, given=given), texts)
+        check_needs(read, cls(**own), given)
         check_search(read.search)
         return read
 
@@ -127,14 +128,7 @@ def given_values(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_search(search: SearchConfig) -> None:
-    """Raise an error for search settings that have no effect or no result."""
-    sampling = (search.temperature, search.top_k, search.top_p)
-    default = (SearchConfig.temperature, SearchConfig.top_k, SearchConfig.top_p)
-    if search.method != "sample" and sampling != default:
-        raise ConfigurationError(
-            f"search.temperature, top_k or top_p with search.method={search.method}",
-            "search.method=sample",
-        )
+    """Raise an error for search settings that have no result."""
     if search.nbest > 1 and search.method == "greedy":
         raise typer.BadParameter(
             f"{search.nbest} outputs of greedy search, which has 1; expected search.method=beam",
@@ -146,7 +140,9 @@ class SetOption(OptionInfo):
     """The option -s of a command. tables: class of its tables, or of the settings of a run."""
 
     def __init__(self, tables: type, *, example: str = "") -> None:
-        example = example or names_of(tables)[0]
+        if not example:
+            name = names_of(tables)[0]
+            example = f"{name}={flat(to_dict(tables()))[name]}"
         super().__init__(
             default=...,
             param_decls=("--set", "-s"),

@@ -44,7 +44,6 @@ class RowTraining(TrainingSource):
     unit, vocabulary = "rows", TextTraining.vocabulary
     length_limits = TextTraining.length_limits
     demo_name = "rows"
-    embedded = "no data"
     default_preset = "multi-source-small"
     example_input = "attn translate -i TABLE"
     table = RowData
@@ -52,9 +51,7 @@ class RowTraining(TrainingSource):
     settings = ("r_drop",)
     comparison = Comparison(
         outputs=TextTraining.comparison.outputs,
-        presets="presets of several inputs",
         preset="multi-source-small",
-        demo_preset="multi-source-small",
         variants=("flat", "hierarchical"),
         metrics=BLEU,
     )

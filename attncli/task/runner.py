@@ -134,9 +134,9 @@ class Runner(ABC, Generic[Item, Result, Model, TaskOptions]):
     def record(self, result: Result) -> JsonObject:
         """Return a result as written to JSON."""
 
-    @abstractmethod
     def heat_map(self, result: Result) -> str:
         """Return the attention weights of a result, drawn for a terminal; "" if it has none."""
+        return ""
 
     def page(self, result: Result) -> tuple[bytes, int] | None:
         """Return the attention weights of a result as HTML, and its height in pixels, if any."""

@@ -19,8 +19,8 @@ from attncli.terminal import console
 from attncli.terminal.messages import one_cell
 from attncli.train import command_line
 from attncli.train._advice import start_advice
-from attncli.train.command_line import settings
-from attncli.train.configuration import check_effect
+from attncli.train.command_line import settings, tables_of
+from attncli.train.configuration import check_effects
 from attncli.train.display import (
     Display,
     launch,
@@ -142,8 +142,7 @@ class TrainCommand(command_line.RunOptions):
         own, config = self._config()
         check_files(config.data.inputs)
         command_line.check_run_folder(self.output)
-        for assignment in self._settings:
-            check_effect(assignment, config)
+        check_effects(config, {} if own else tables_of(self.files), self._settings)
         arguments = self.context.meta[command_line.ARGUMENTS]
         if self.processes > world.size and not self.dry_run:
             raise typer.Exit(launch(self.processes, ["train", *arguments]))

@@ -73,7 +73,7 @@ def settings(
     A file of captions with splits is also the dev set if no other is named.
     """
     assignments = list(assignments)
-    values = _tables([path for path in files if path.suffix == ".toml"])
+    values = tables_of(files)
     named: Values = {
         "train": [str(path) for path in files if path.suffix != ".toml"],
         "dev": [str(path) for path in dev],
@@ -195,7 +195,9 @@ def with_languages(
     return replace(tokenizer, languages=languages, directions=directions)
 
 
-def _tables(files: list[Path]) -> Values:
+def tables_of(files: Sequence[Path]) -> Values:
+    """Return the tables of the TOML file among some files; a ModelError for several."""
+    files = [path for path in files if path.suffix == ".toml"]
     if len(files) > 1:
         raise ModelError(f"{len(files)} TOML files, {' and '.join(map(str, files))}", "one")
     return read_toml(files[0]) if files else {}

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from attncli.task.table import TRAINING
 from attncli.training.config import RunConfig
 from attncli.training.sources import find_training_source, not_for, source_of_run
 from models.core.errors import ConfigurationError
-from models.core.settings import check_limits, fields_of, merged, overridden
+from models.core.settings import (
+    Values,
+    assigned,
+    check_limits,
+    check_needs,
+    fields_of,
+    flat,
+    leave_out,
+    merged,
+    nested,
+    over,
+    overridden,
+    to_dict,
+    value_at,
+)
 from models.core.sources import source_of
 from models.storage.presets import preset as find_preset
 
-NEEDS: Mapping[str, tuple[str, Callable[[RunConfig], Any]]] = {  # for an effect
-    **dict.fromkeys(
-        ("data.replay", "data.temperature"), ("languages (--corpus)", lambda run: run.data.corpora)
-    ),
-    "data.demo_size": ("the embedded data", lambda run: not run.data.is_given),
-    "train.plateau_patience": (
-        "train.schedule=plateau",
-        lambda run: run.train.schedule == "plateau",
-    ),
-    "train.encoder_lr": ("train.encoder_from", lambda run: run.train.encoder_from),
-    "train.self_critical_likelihood": (
-        "train.self_critical_lr",
-        lambda run: run.train.self_critical_lr,
-    ),
-}
+
+def preset_config(name: str) -> RunConfig:
+    """Return the settings of a preset."""
+    chosen = find_preset(name)
+    return merged(RunConfig(preset=name), {"model": chosen.model, "train": chosen.train})
 
 
 def run_config(
@@ -37,8 +40,7 @@ def run_config(
 
     preset: its name; values: tables of a TOML file; assignments: `section.key=value` strings.
     """
-    chosen, values, assignments = find_preset(preset), values or {}, list(assignments)
-    config = merged(RunConfig(preset=preset), {"model": chosen.model, "train": chosen.train})
+    config, values, assignments = preset_config(preset), values or {}, list(assignments)
     named = [text for text in assignments if text.strip().startswith("model.")]
     given = {"model": values["model"]} if "model" in values else {}
     config = config.of_kind(overridden(config, named, given, stored=True).model.family)
@@ -64,18 +66,33 @@ def data_names(values: Mapping[str, object], assignments: Iterable[str]) -> list
     return [*(table if isinstance(table, Mapping) else ()), *own]
 
 
-def check_effect(assignment: str, config: RunConfig) -> None:
-    """Raise ModelError for an assignment of the user that changes nothing in a run."""
-    overridden(config, [assignment])  # refuses a setting of another family or part
-    setting = assignment.partition("=")[0].strip()
-    parts, family = setting.split("."), config.model.family
-    tables = {".".join(parts[: end + 1]) for end in range(len(parts))}
-    unused = tables.intersection(source_of(family).unused_settings)
-    reason = f"{setting} has no effect on family {family}" if unused else ""
-    needed, has_effect = NEEDS.get(setting, ("", lambda run: True))
-    table, _, name = setting.partition(".")
-    unset = needed and getattr(getattr(RunConfig(), table), name, None)
-    if needed and getattr(getattr(config, table), name) != unset and not has_effect(config):
-        reason = f"{setting} has no effect without {needed}"
-    if reason:
-        raise ConfigurationError(reason, "settings that the run reads", f"leave out {setting}")
+def check_effects(
+    config: RunConfig, tables: Mapping[str, object], assignments: Iterable[str]
+) -> None:
+    """Raise ModelError for a setting of the user that changes nothing in a run.
+
+    tables: of a TOML file, which may list every setting: one with the value of the preset, or with
+    its default, is accepted. assignments: `section.key=value` strings.
+    """
+    family, usual = config.model.family, preset_config(config.preset)
+    usual = usual.of_kind(family)
+    given = over(_changed(tables, config, usual), assigned(assignments))
+    merged(config, given)  # refuses a setting of another family or part
+    check_needs(config, usual, flat(given))
+    for place in flat(given):
+        if any(f"{place}.".startswith(f"{one}.") for one in source_of(family).unused_settings):
+            found = f"{place} has no effect on family {family}"
+            raise ConfigurationError(found, *leave_out(place))
+
+
+def _changed(tables: Mapping[str, object], config: RunConfig, usual: RunConfig) -> Values:
+    """Return the values of tables that are neither those of the preset nor the defaults."""
+    defaults: Values = {}
+    for kind in RunConfig.kinds():  # of all families and kinds of input
+        defaults |= flat(to_dict(kind))
+    found: Values = {}
+    for place, value in flat(tables).items():
+        known = (value_at(usual, place), defaults.get(place))
+        if value not in [[*one] if isinstance(one, tuple) else one for one in known]:
+            found = over(found, nested(place, value))
+    return found

@@ -26,6 +26,7 @@ from models.core.registry import DEFAULT_SOURCE, source_name
 from models.core.settings import (
     MAX_SEED,
     Limits,
+    Need,
     Values,
     fields_of,
     from_dict,
@@ -60,12 +61,12 @@ class DataConfig:
         0,
         "number of pairs, labelled sentences or scenes that are generated if no files are given "
         "(0: 8,000 pairs or sentences, 2,000 scenes)",
+        needs=Need("data.is_given=false", "the embedded data"),
     )
 
     PARTS: ClassVar[Mapping[str, str]] = {"train": "train", "dev": "dev"}  # part: its setting
     FOLDERS: ClassVar[tuple[str, ...]] = ()  # settings of further files and folders to read
     CACHES: ClassVar[tuple[str, ...]] = ()  # settings of folders to write
-    NEEDS: ClassVar[Mapping[str, str]] = {}  # settings that have no use without another one
 
     @classmethod
     def paths(cls) -> tuple[str, ...]:
@@ -169,7 +170,10 @@ class TrainConfig:
     )
     warmup: int = option(1000, "updates of linear warm-up")
     plateau_patience: int = option(
-        2, "plateau: evaluations without improvement before the rate is halved", least=1
+        2,
+        "plateau: evaluations without improvement before the rate is halved",
+        needs=Need("train.schedule=plateau"),
+        least=1,
     )
     freeze: tuple[str, ...] = option(
         (),
@@ -240,6 +244,7 @@ class TrainConfig:
     encoder_lr: float = option(
         0.00005,
         "captioners: peak learning rate of the pretrained encoder",
+        needs=Need("train.encoder_from"),
         above=0,
         at_most=MAX_RATE,
     )
@@ -247,6 +252,7 @@ class TrainConfig:
         0.0,
         "captioners with model.image.labels: share of the captions with a label of their image in "
         "which that noun is replaced, in caption and labels, so that the model learns to copy it",
+        needs=Need("model.image.labels"),
         at_most=1,
     )
     self_critical_lr: float = option(
@@ -259,6 +265,7 @@ class TrainConfig:
         0.0,
         "self-critical training: share of the loss that is the negative log-likelihood of the "
         "reference captions (Paulus et al. 2018, eq. 16; 0: rewards only)",
+        needs=Need("train.self_critical_lr"),
         at_most=1,
     )
     checkpoint_minutes: float = option(

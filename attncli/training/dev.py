@@ -9,7 +9,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from attncli.scoring.sequences import error_rate, rouge_l, rouge_words
+from attncli.scoring.sequences import error_rate, exact_match, rouge_l, rouge_words
 from attncli.scoring.translations import Scoring, sacrebleu_tokens
 from attncli.scoring.translations import metrics as sacrebleu_metrics
 from attncli.task.panels import ShownExample, spread
@@ -130,8 +130,10 @@ class DevSet:
         raise NotImplementedError
 
     def scores(self, loss: float, outputs: list[str], config: TrainConfig) -> Scores:
-        """Return the scores of outputs against the references, and the loss."""
-        raise NotImplementedError
+        """Return exact match, the metric of early stopping, and the loss."""
+        references = [list(texts) for texts in self.references]
+        others = metric_scores(config, outputs, references)
+        return Scores(loss, exact=exact_match(outputs, references), **others)
 
     def samples(self, bundle: Bundle, device: str, count: int) -> list[ShownExample]:
         """Return at most `count` examples, always the same, with the outputs of the model.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -70,6 +71,12 @@ class Side:
     ids: np.ndarray  # of all sentences, one after another
     offsets: np.ndarray  # (N + 1,)
 
+    @classmethod
+    def of(cls, sentences: Sequence[Sequence[int]]) -> Side:
+        """Return the column of some sentences in memory."""
+        offsets = np.cumsum([0, *map(len, sentences)])
+        return cls(np.array([*chain.from_iterable(sentences)], np.int64), offsets)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -92,6 +99,25 @@ class Side:
         mask = columns < lengths[:, None]  # (B, T)
         ids[mask] = self.ids[(self.offsets[numbers][:, None] + columns)[mask]]
         return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+@dataclass(frozen=True)
+class SameSize:
+    """Inputs of one size: a column."""
+
+    values: np.ndarray  # (N, S)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Length (N,) of every input: 0."""
+        return np.zeros(len(self.values), np.int64)
+
+    def padded(self, numbers: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Return some inputs (B, S), and their mask (B, S)."""
+        import torch
+
+        values = torch.from_numpy(self.values[numbers])  # (B, S)
+        return values, torch.ones_like(values, dtype=torch.bool)
 
 
 @dataclass(frozen=True)

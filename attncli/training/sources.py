@@ -17,6 +17,7 @@ from attncli.training.config import RunConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.files import write_bytes
 from models.core.registry import source_name
+from models.core.settings import need_of
 from models.core.use_config import SavedSearchConfig
 
 if TYPE_CHECKING:
@@ -36,11 +37,10 @@ class Comparison(NamedTuple):
     """Comparison of the models of one kind of input, by `attn models compare`."""
 
     outputs: str  # what such models produce: "translations"
-    presets: str  # for messages: "presets for texts"
     preset: str  # that variants modify, where files are given
-    demo_preset: str  # the same for the embedded data
     variants: tuple[str, ...]  # compared if none is named
     metrics: Mapping[str, str]  # fields of Scores: their names in QUALITY; the first ranks variants
+    demo_preset: str = ""  # that variants modify, on the embedded data; "": the same
     settings: tuple[str, ...] = ()  # of every comparison; -s overrides them
     budget: tuple[str, ...] = ()  # settings for the embedded data; -s overrides them
     without_attention: str = ""  # family of the variant `none`; empty: there is none
@@ -56,11 +56,11 @@ class TrainingSource:
     unit: ClassVar[str]  # plural name of the examples: "sentence pairs"
     dev_unit: ClassVar[str] = ""  # plural name of the sources of a dev set; "": as unit
     vocabulary: ClassVar[tuple[str, str]] = ("{target:,} tokens",) * 2  # sizes: two of them; joint
-    length_limits: ClassVar[str]  # settings that exclude long examples
-    demo_name: ClassVar[str]  # name of the embedded data; also the default run folder
+    length_limits: ClassVar[str] = "data.max_length"  # settings that exclude long examples
+    demo_name: ClassVar[str] = "demo"  # name of the embedded data; also the default run folder
     demo_sizes: ClassVar[Sizes] = (0, 0, 0)  # of the embedded data
     demo_files: ClassVar[Mapping[str, str]] = {}  # settings of [data] that name embedded data
-    embedded: ClassVar[str]  # description of the embedded data, for the model card
+    embedded: ClassVar[str] = "no data"  # description of the embedded data, for the model card
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
     example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`; {}: a text
     table: ClassVar[type[DataConfig]]  # the table [data] of this kind
@@ -148,10 +148,11 @@ class TrainingSource:
         for name in self.train.OF_SOME:
             if getattr(self.train, name) and name not in self.settings:
                 raise not_for(f"train.{name}", self.named, self.unit)
-        for name, needed in self.data.NEEDS.items():
-            if getattr(self.data, name) and not getattr(self.data, needed):
-                found = f"data.{name} without data.{needed}"
-                raise ModelError(found, "both", f"give --{needed} too")
+        for name in self.data.paths():
+            need = need_of(self, f"data.{name}")
+            if need and getattr(self.data, name) and not need.is_met(self):
+                option = need.place.removeprefix("data.")
+                raise ModelError(f"data.{name} without {need}", "both", f"give --{option} too")
         if self.train.metric not in ("auto", "loss", *self.metrics):
             expected = f"{', '.join(self.metrics)} or loss"
             raise ModelError(f"metric {self.train.metric} for {self.named}", expected)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attncli.options.evaluation import Evaluation, command, files_of
-from attncli.scoring.score import MetricScore, System
+from attncli.scoring.score import System
 from attncli.scoring.sequences import error_rate
 from attncli.transcribe._examples import read_transcripts
 from attncli.transcribe._options import TranscribeOptions
@@ -35,6 +36,7 @@ class TranscriptEvaluation(Evaluation):
 
     task, unit, options_of = "transcribe", "recording", TranscribeOptions
     EXAMPLE = "search.beam=1"
+    metrics = {"WER": error_rate, "CER": partial(error_rate, tokenize=list)}
 
     file: Annotated[
         Path, typer.Argument(metavar="TRANSCRIPTS", help="References: recording, tab, text.")
@@ -42,13 +44,12 @@ class TranscriptEvaluation(Evaluation):
     audio: Annotated[
         Path | None, typer.Option(metavar="DIR|TAR", help="The recordings, which a model needs.")
     ] = None
-    references: list[list[str]] = field(init=False)  # of each recording
 
     def read(self, folders: Sequence[Path]) -> None:
         """Read the references, and find the recordings."""
         rows = read_transcripts(self.file)
         self.references = [[row.text] for row in rows]
-        self.counts, self.head = {"recordings": len(rows)}, f"{len(rows):,} recordings"
+        self.counts = {"recordings": len(rows)}
         if folders:
             names = [row.audio for row in rows]
             self.items = files_of(names, self.audio, "--audio", self.file.name)
@@ -63,10 +64,4 @@ class TranscriptEvaluation(Evaluation):
 
     def scored(self, systems: list[System]) -> list[System]:
         """Return the systems with WER and CER."""
-        scored = []
-        for one in systems:
-            wer = error_rate(one.hypotheses, self.references)
-            cer = error_rate(one.hypotheses, self.references, tokenize=list)
-            scores = (MetricScore("WER", wer), MetricScore("CER", cer))
-            scored.append(one._replace(read="", scores=scores))
-        return scored
+        return super().scored([one._replace(read="") for one in systems])

@@ -26,7 +26,7 @@ from attncli.transcribe._examples import (
 )
 from attncli.translate.source import MARGIN, SHARE
 from models.core.errors import ModelError
-from models.core.settings import option
+from models.core.settings import Need, option
 from models.core.use_config import SavedSearchConfig
 
 if TYPE_CHECKING:
@@ -39,17 +39,18 @@ FEW = 5000  # recordings, from which the default preset learns more than a small
 class AudioData(DataConfig):
     """Recordings and their transcripts."""
 
-    audio: str = option("", "a folder of recordings, or a TAR file of them")
-    transcripts: str = option("", "rows of recording, tab, text")
-    dev_transcripts: str = option("", "the same, for evaluation during training")
+    audio: str = option(
+        "", "a folder of recordings, or a TAR file of them", needs=Need("data.transcripts")
+    )
+    transcripts: str = option("", "rows of recording, tab, text", needs=Need("data.audio"))
+    dev_transcripts: str = option(
+        "", "the same, for evaluation during training", needs=Need("data.transcripts")
+    )
     max_seconds: float = option(20.0, "longest recording; longer ones are left out", above=0)
     augment: AugmentConfig = option(AugmentConfig, "changes of the sound in training")
 
     PARTS = MappingProxyType({"train": "transcripts", "dev": "dev_transcripts"})
     FOLDERS = ("audio",)
-    NEEDS = MappingProxyType(
-        {"audio": "transcripts", "transcripts": "audio", "dev_transcripts": "transcripts"}
-    )
 
     def rows(self, files: Sequence[Path | str], part: str = "train") -> list[Transcribed]:
         """Return the rows of a table of recordings."""
@@ -67,7 +68,6 @@ class AudioTraining(TrainingSource):
     data: AudioData
     module = "attncli.transcribe.data"
     unit = "recordings"
-    length_limits = "data.max_length"
     demo_name = "tones"
     demo_sizes = (1000, 100, 100)
     demo_files = MappingProxyType(
@@ -80,7 +80,6 @@ class AudioTraining(TrainingSource):
     metrics = ("wer", "cer", "exact")
     comparison = Comparison(
         outputs="transcripts",
-        presets="presets of models of speech",
         preset="listen-attend-spell-small",
         demo_preset="listen-attend-spell-nano",
         variants=("additive", "location_aware", "location_aware+local_p", "monotonic", "mocha"),

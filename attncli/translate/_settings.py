@@ -10,7 +10,9 @@ from pathlib import Path
 from attncli.data.corpus import CorpusPair, read_pairs
 from attncli.training.config import DataConfig
 from attncli.translate.corpora import CorpusConfig, with_absolute_paths
-from models.core.settings import option
+from models.core.settings import Need, option
+
+LANGUAGES = Need("data.corpora", "languages (--corpus)")
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class TextData(DataConfig):
         0.0,
         "multilingual, with an initial model: share of the examples that are of its replay set, so "
         "that it does not forget; --start-from sets a half",
+        needs=LANGUAGES,
         below=1,
     )
     links: str = option(
@@ -47,6 +50,7 @@ class TextData(DataConfig):
         1.0,
         "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
         "repeated (Arivazhagan et al. 2019)",
+        needs=LANGUAGES,
         least=1,
     )
     concatenate: float = option(

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from attncli.data.alignments import PairLinks
 from attncli.render.page import heat_map
-from attncli.scoring.sequences import exact_match, score_alignments
+from attncli.scoring.sequences import score_alignments
 from attncli.task.panels import ShownExample, spread
 from attncli.training.config import TrainConfig
-from attncli.training.dev import DevSet, metric_scores
+from attncli.training.dev import DevSet
 from attncli.training.interfaces import Report, Scores
 from attncli.translate.runner import TranslateRunner
 from models import load
@@ -76,9 +76,7 @@ class DevTexts(DevSet):
 
         columns = [list(column) for column in zip_longest(*self.references)]
         bleu = sacrebleu.corpus_bleu(outputs, columns, tokenize=config.bleu_tokenizer, force=True)
-        references = [list(texts) for texts in self.references]
-        others = metric_scores(config, outputs, references)
-        return Scores(loss, float(bleu.score), exact=exact_match(outputs, references), **others)
+        return super().scores(loss, outputs, config)._replace(bleu=float(bleu.score))
 
     def error_rate(self, model: Translator, gold: Sequence[PairLinks]) -> float | None:
         """Return AER in percent under teacher forcing; None for a model without attention.

@@ -44,7 +44,6 @@ class TextTraining(TrainingSource):
     unit, dev_unit = "sentence pairs", "sources"
     vocabulary = "{source:,} source and {target:,} target tokens", "{target:,} joint tokens"
     length_limits = "data.max_length or model.max_source"
-    demo_name = "demo"
     demo_sizes = (8000, 500, 500)
     demo_files = MappingProxyType({"train": "train.tsv", "dev": "dev.tsv"})
     embedded = "the embedded grammar"
@@ -54,7 +53,6 @@ class TextTraining(TrainingSource):
     settings = ("subword_sampling", "r_drop")
     comparison = Comparison(
         outputs="translations",
-        presets="presets for texts",
         preset="rnnsearch-small",
         demo_preset="rnnsearch-nano",
         variants=(  # Luong et al. 2015, table 4, and what came before and after

@@ -170,7 +170,6 @@ class Attention(nn.Module):
         config: AttentionConfig,
         *,
         key_size: int | None = None,
-        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         assert config.heads == 1, "models.attention.multihead builds several"
@@ -186,7 +185,6 @@ class Attention(nn.Module):
         self.normalise = normalise(config) if self.moves else normalise()
         self.read: Read = find("read", config.read)(config)
         self.null = NullSlot() if config.null_slot else None
-        self.dropout = nn.Dropout(dropout)  # of the weights
         self.chunk_score: Score | None = None
         if self.moves and normalise.needs_chunk_scores:
             self.chunk_score = build(query_size, self.key_size, config)
@@ -277,9 +275,7 @@ class Attention(nn.Module):
         weights = self.normalise(scores, slots)
         if share is not None:
             weights = weights * share
-        attended: AttentionOutput = self.read(
-            self.dropout(weights), values, *recalled(self.read, past)
-        )
+        attended: AttentionOutput = self.read(weights, values, *recalled(self.read, past))
         return attended if self.null is None else self.null.removed(attended)
 
     def _moved(
@@ -294,7 +290,7 @@ class Attention(nn.Module):
         scores, *others = (score(query, keys, *recalled(score, past)) for score, keys in pairs)
         chunk_scores = others[0] if others else None
         weights, position = self.normalise(scores, slots, past.position, chunk_scores)
-        return self.read(self.dropout(weights), prepared.values)._replace(position=position)
+        return self.read(weights, prepared.values)._replace(position=position)
 
 
 def input_keys(memory: Memory) -> Tensor:

@@ -86,9 +86,7 @@ class HeadsOutput(NamedTuple):
 class MultiHead(nn.Module):
     """Several attentions in parallel, over queries, keys and values that a subclass projects."""
 
-    def __init__(
-        self, query_size: int, value_size: int, config: AttentionConfig, dropout: float = 0.0
-    ) -> None:
+    def __init__(self, query_size: int, value_size: int, config: AttentionConfig) -> None:
         super().__init__()
         self.count = count = config.heads
         for size, what in ((query_size, "a query"), (value_size, "values")):
@@ -100,9 +98,8 @@ class MultiHead(nn.Module):
                 )
         self.shared = kv_heads(config)
         one, size = replace(config, heads=1, kv_heads=0), query_size // count
-        heads = [Attention(size, size, one, dropout=dropout) for _ in range(count)]
+        heads = [Attention(size, size, one) for _ in range(count)]
         self.heads = nn.ModuleList(heads)
-        self.dropout = nn.Dropout(dropout)
         self.max_slots, self.needs_history = heads[0].max_slots, heads[0].needs_history
         # by exact types: a subclass computes other weights than the fused kernel
         self.fused = tuple(map(type, heads[0].parts)) == FUSED and not config.null_slot
@@ -162,7 +159,7 @@ class MultiHead(nn.Module):
             # the fused kernel's backward pass is slow on a CPU for sentences of ordinary length
             weights = plain_weights(query, slots, visible)
             values = slots.values
-            return HeadsOutput(self.dropout(weights).to(values.dtype) @ values, weights)
+            return HeadsOutput(weights.to(values.dtype) @ values, weights)
         mask, causal = visible.mask, visible.causal
         hidden = None if mask is None else mask[:, None, None]
         if visible.looks is not None:
@@ -175,7 +172,6 @@ class MultiHead(nn.Module):
             query,
             *slots,
             attn_mask=hidden,
-            dropout_p=self.dropout.p if self.training else 0.0,
             # the kernel refuses a mask together with is_causal
             is_causal=causal and hidden is None,
         )

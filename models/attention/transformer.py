@@ -30,7 +30,7 @@ class TransformerHeads(MultiHead):
     def __init__(self, config: BlocksConfig, table: str) -> None:
         composed, size = composition(config, table), config.embedding
         check_at_once(composed, table)
-        super().__init__(size, size, composed, config.attention_dropout)
+        super().__init__(size, size, composed)
         self.shared_size = size // self.count * self.shared  # of all keys, and of all values
         check_slots(self.max_slots, config, table)
 

@@ -44,7 +44,9 @@ NO_COPY = "none"
 FormOfAddress = Literal["formal", "informal"]
 # families of 2.0: their present names
 RENAMED = {name.replace("-", "_"): name for name in ("listen-attend-spell", "speech-transformer")}
-REMOVED = {"encoder_attention": "none", "input_feeding": "true"}  # settings of 2.0: their defaults
+REMOVED = {  # settings of 2.0 and later, with their defaults
+    **{"encoder_attention": "none", "input_feeding": "true", "attention_dropout": "0.0"},
+}
 
 OF_ANNEXES = ("audio", "inputs", "combination")  # in files of version 2, whatever the family
 
@@ -182,7 +184,7 @@ class ModelConfig(Settings):
         for name in REMOVED.keys() & values.keys():
             if str(values[name]).lower() != REMOVED[name]:
                 raise ConfigurationError(
-                    f"model.{name} = {short(values[name])}, a setting that version 2.0 had",
+                    f"model.{name} = {short(values[name])}, a setting that an earlier version had",
                     f"no such setting: here it is always {REMOVED[name]}",
                 )
         found = {name: value for name, value in values.items() if name not in REMOVED}
@@ -297,9 +299,6 @@ class BlocksConfig(TextConfig, EncoderConfig):
         "attention",
         "how tokens of a Transformer's encoder and decoder read each other; `attn models` lists it",
         registry="mixing",
-    )
-    attention_dropout: float = option(
-        0.0, "dropout of the Transformer's attention weights", below=1
     )
     self_attention: SelfAttentionConfig = option(
         SelfAttentionConfig, "self-attention of a Transformer's encoder and decoder"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from models.core.errors import ConfigurationError, unknown_name
 from models.core.registry import is_name as is_registered
@@ -79,9 +79,26 @@ class Limits:
         )
 
 
-def option(default: Any, doc: str, **limits: Any) -> Any:
+class Need(NamedTuple):
+    """Another setting, without which a setting has no effect."""
+
+    place: str  # "train.schedule=plateau"; without a value: one that is not empty, 0 or false
+    words: str = ""  # for messages; "": the place
+
+    def is_met(self, config: object) -> bool:
+        """Return True if the other setting has the value that is needed."""
+        place, _, wanted = self.place.partition("=")
+        value = value_at(config, place)
+        return str(value).lower() == wanted if wanted else bool(value)
+
+    def __str__(self) -> str:
+        return self.words or self.place
+
+
+def option(default: Any, doc: str, needs: Need | None = None, **limits: Any) -> Any:
     """Declare a dataclass field: its default, its doc, and the fields of its `Limits`.
 
+    needs: another setting, without which this one has no effect.
     A number is at least 0 unless `least` or `above` is given. A class as default, or a function
     that returns an object of it, declares a nested table of settings.
     """
@@ -90,7 +107,7 @@ def option(default: Any, doc: str, **limits: Any) -> Any:
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     if is_number and "above" not in limits:
         limits = {"least": 0, **limits}
-    return field(default=default, metadata={"doc": doc, "limits": Limits(**limits)})
+    return field(default=default, metadata={"doc": doc, "limits": Limits(**limits), "needs": needs})
 
 
 def with_default(config_class: type, name: str, default: Any) -> Any:
@@ -132,6 +149,37 @@ def fields_of(config_class: type) -> Mapping[str, dataclasses.Field[Any]]:
 def limits_of(config_class: type, name: str) -> Limits:
     """Return the limits of one field."""
     return fields_of(config_class)[name].metadata.get("limits", Limits())
+
+
+def need_of(config: object, place: str) -> Need | None:
+    """Return what a setting needs for an effect, if it needs another one. place: as train.lr."""
+    table, _, name = place.rpartition(".")
+    owner = type(value_at(config, table) if table else config)
+    known = fields_of(owner).get(name) if dataclasses.is_dataclass(owner) else None
+    return known.metadata.get("needs") if known else None
+
+
+def check_needs(config: object, usual: object, places: Iterable[str]) -> None:
+    """Raise ConfigurationError for a setting without the other one that it needs.
+
+    usual: other settings; one with their value is accepted.
+    """
+    for place in places:
+        need = need_of(config, place)
+        if need and value_at(config, place) != value_at(usual, place) and not need.is_met(config):
+            raise ConfigurationError(f"{place} has no effect without {need}", *leave_out(place))
+
+
+def leave_out(place: str) -> tuple[str, str]:
+    """Return what is expected in place of a setting without effect, and what to do."""
+    return "settings that have one", f"leave out {place}"
+
+
+def value_at(config: Any, place: str) -> Any:
+    """Return the setting of a dotted name, such as train.lr; None if there is no such setting."""
+    for name in place.split("."):
+        config = getattr(config, name, None)
+    return config
 
 
 @_cached
@@ -239,11 +287,14 @@ def assigned(assignments: Iterable[str]) -> Values:
         path, equals, text = assignment.partition("=")
         if not equals:
             raise ConfigurationError(f"setting '{assignment}'", "the form section.key=value")
-        nested: Any = text
-        for name in reversed(path.strip().split(".")):
-            nested = {name: nested}
-        found = over(found, nested)
+        found = over(found, nested(path.strip(), text))
     return found
+
+
+def nested(place: str, value: object) -> Values:
+    """Return the tables with one setting, of a dotted name."""
+    first, *others = place.split(".")
+    return {first: nested(".".join(others), value) if others else value}
 
 
 def over(values: Mapping[str, Any], others: Mapping[str, Any]) -> Values:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from models.core.errors import ConfigurationError
-from models.core.settings import MAX_SEED, MAX_SLOTS, option
+from models.core.settings import MAX_SEED, MAX_SLOTS, Need, option
 
 TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 
 
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
+SAMPLING = Need("search.method=sample")
 LARGEST = 1e9  # weight of a calibration
 
 
@@ -140,11 +141,16 @@ class SearchConfig(SavedSearchConfig):
     """Search when a model is used: also the number of outputs, sampling and repetitions."""
 
     nbest: int = option(1, "outputs per input", least=1, at_most=10_000)
-    temperature: float = option(1.0, "sampling: temperature; below 1 sharper, above 1 flatter")
-    top_k: int = option(0, "sampling: sample from the k most probable tokens (0: all)")
+    temperature: float = option(
+        1.0, "sampling: temperature; below 1 sharper, above 1 flatter", needs=SAMPLING
+    )
+    top_k: int = option(
+        0, "sampling: sample from the k most probable tokens (0: all)", needs=SAMPLING
+    )
     top_p: float = option(
         1.0,
         "sampling: sample from the smallest set of tokens with this probability (1: all)",
+        needs=SAMPLING,
         at_most=1,
     )
     seed: int = option(1, "sampling: random seed", at_most=MAX_SEED)

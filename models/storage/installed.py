@@ -92,7 +92,7 @@ def default_model(task: str) -> Path:
     Raises NotFoundError if it is missing; the message lists the models for the task, newest run
     first.
     """
-    folder = BOX / DEFAULTS[task]
+    folder = BOX / DEFAULTS.get(task, "")
     if is_bundle(folder):
         return folder
     names = [str(m.folder) if m.place.name == "runs" else m.name for m in _for_task(task)]

@@ -9,12 +9,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.docs.shell import Result
 
 ROOT = Path(__file__).parents[2]
+WORKERS = "-n 2 --dist loadfile --no-loadscope-reorder"  # as in the Makefile, on two cores
+OUTPUT: Any = {"capture_output": True, "text": True}
 IS_WHOLE = (ROOT / "attncli/documents").is_dir()  # one of the recipes adds a format
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="fork"),
@@ -31,7 +34,7 @@ SECTIONS = {
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the repository with every recipe applied."""
     folder = tmp_path_factory.mktemp("copy")
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, **OUTPUT)
     if listed.returncode:
         pytest.skip("not a checkout of git")
     for path in map(Path, listed.stdout.splitlines()):
@@ -62,7 +65,7 @@ def results(copy: Path) -> dict[str, Result]:
     """Return the result of each command line, run in forks of one process in the copy."""
     lines = [line for section in SECTIONS.values() for line in lines_of(section)]
     command = [sys.executable, "-m", "tests.docs.shell", *lines]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=copy, **OUTPUT)
     assert done.returncode == 0, done.stderr
     found = [Result(*result) for result in json.loads(done.stdout)]
     return dict(zip(lines, found, strict=True))
@@ -74,16 +77,21 @@ def lines_of(section: str) -> list[str]:
     return "".join(blocks).splitlines()
 
 
+def test_a_task_is_a_folder_of_at_most_250_lines() -> None:
+    files = (ROOT / "docs/adding/attncli/describe").glob("*.py")
+    assert 0 < sum(len(file.read_text("utf-8").splitlines()) for file in files) <= 250
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_the_linter_and_the_whole_suite_pass_with_every_recipe(copy: Path) -> None:
     for line in (
         *("ruff check --fix-only -q --select I .", "ruff format -q .", "ruff check ."),
-        "pytest -q -x -p no:cacheprovider --deselect tests/docs/test_adding.py",
+        f"pytest -p no:cacheprovider {WORKERS} --deselect tests/docs/test_adding.py",
     ):
-        command = [sys.executable, "-m", *line.split()]
-        done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
-        assert done.returncode == 0, line + done.stdout[-3000:]
+        command, where = [sys.executable, "-m", *line.split()], {"PYTHONPATH": str(copy)}
+        done = subprocess.run(command, cwd=copy, env=os.environ | where, **OUTPUT)
+        assert done.returncode == 0, line + done.stdout[-9000:]
 
 
 @pytest.mark.parametrize("name", SECTIONS)

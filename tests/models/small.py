@@ -51,7 +51,6 @@ def small_config(preset: str) -> Any:
         hidden=min(config.hidden // divisor, HIDDEN),
         readout=getattr(config, "readout", 0) // divisor,
         dropout=0.0,
-        attention_dropout=0.0,
         image=IMAGES,
         audio=changed(getattr(config, "audio", None), bands=FEATURES, channels=4),
     )
@@ -73,6 +72,14 @@ TEXT_PRESETS = different(n for n in PRESETS if source_name(model_config(n).famil
 CLASSIFIERS = different(
     n for n in PRESETS if source_name(model_config(n).family) == "labelled_text"
 )
+
+
+def one_of_each_family(presets: Iterable[str]) -> list[str]:
+    """Return the narrowest of the presets of each family."""
+    found: dict[str, str] = {}
+    for name in sorted(presets, key=lambda name: model_config(name).embedding):
+        found.setdefault(model_config(name).family, name)
+    return list(found.values())
 
 
 @torch.no_grad()

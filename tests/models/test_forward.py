@@ -10,12 +10,16 @@ import pytest
 import torch
 
 from models.alignment import token_attention
+from models.core.registry import source_name
 from models.core.types import Batch
 from models.engines.translator import Translator
 from models.search.batching import teacher_forcing_batch
-from tests.models.small import small_model, sources
+from models.storage.presets import model_config
+from tests.models.small import TEXT_PRESETS, one_of_each_family, small_model, sources
 
-PRESETS = ("transformer-nano", "rnnsearch-nano", "luong-nano", "seq2seq-nano")
+PRESETS = one_of_each_family(
+    name for name in TEXT_PRESETS if source_name(model_config(name).family) == "text"
+)
 
 
 def batch_of(preset: str) -> Batch:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from attncli.task.table import RUNNERS
 from tests.attncli.command_line import Attn
 from tests.fixtures.small import FILES
 
@@ -20,7 +21,7 @@ MISTAKES = [  # words, exit status, what the message says
     ("translate --bean 3", 2, "--beam"),
     ("translate -m {text} -i x.en x", 2, "--input"),
     ("translate -i one --input=two", 2, "--input is given 2 times"),
-    ("translate -m x -s search.temperature=0.5 x", 1, "expected search.method=sample"),
+    ("translate -m x -s search.temperature=0.5 x", 1, "without search.method=sample"),
     ("caption a.png -s search.bean=3", 1, "did you mean beam"),
     ("caption a.png -s beam=3", 1, "setting 'beam' without its table; expected search.beam"),
     ("caption a.png -s train.warmup=3", 1, "unknown setting 'train'"),
@@ -114,8 +115,8 @@ MISTAKES = [  # words, exit status, what the message says
     (f"{SCORED} --hypotheses nowhere", 1, "cannot read nowhere"),
     (f"{SCORED} --images nowhere -m x", 1, "nowhere cannot be read as images"),
     ("bulk a.md out -- translate -m {text}", 1, "for documents: attn translate -i a.md -o out"),
-    ("bulk in out", 1, "-- translate|classify|caption|transcribe|align"),
-    ("bulk translate -m en-de in out", 1, "-- translate|classify|caption|transcribe|align"),
+    ("bulk in out", 1, f"-- {'|'.join(RUNNERS)}"),
+    ("bulk translate -m en-de in out", 1, f"-- {'|'.join(RUNNERS)}"),
     ("bulk . out -- translate --show", 1, HERE),
     ("bulk . out -- translate -o out", 1, HERE),
     ("bulk . out -- translate -i in", 1, HERE),

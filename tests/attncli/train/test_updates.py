@@ -28,16 +28,12 @@ from models.core.types import VocabularySizes
 from models.networks.bundle import build
 from models.networks.encoder_decoder import EncoderDecoder
 from models.networks.image_encoder import pretrained_encoder
-from models.storage.presets import model_config
+from models.storage.presets import PRESETS, model_config
 from tests.attncli.training.small import after, outcome, run, small_config, write_texts
 from tests.models import small as models_of_tests
+from tests.models.small import one_of_each_family
 
 RATE = 0.01
-PRESETS = (  # one of each family
-    *("transformer-nano", "rnnsearch-nano", "seq2seq-nano", "luong-nano", "bilstm-attention-nano"),
-    *("classifier-transformer-small", "show-attend-tell-soft-nano", "captioner-transformer-nano"),
-    *("multi-source-nano", "multi-source-transformer-nano"),
-)
 
 
 def built(preset: str, *, pretrained: bool = False) -> EncoderDecoder:
@@ -67,7 +63,7 @@ def updates(model: EncoderDecoder, config: TrainConfig) -> dict[str, Tensor]:
     return {name: before[name] - p.detach() for name, p in model.named_parameters()}
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", one_of_each_family(PRESETS))
 def test_muon_makes_updates_of_hidden_matrices_orthogonal_and_leaves_the_rest_to_adam(
     preset: str,
 ) -> None:

@@ -212,12 +212,15 @@ def test_every_family_has_a_usual_preset(family: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "usual", "other"),
-    [("encoder_attention", "none", "intra"), ("input_feeding", True, False)],
+    [
+        *(("encoder_attention", "none", "intra"), ("input_feeding", True, False)),
+        ("attention_dropout", 0.0, 0.1),
+    ],
 )
-def test_a_setting_that_2_0_had_is_ignored_at_its_default_and_refused_otherwise(
+def test_a_removed_setting_is_ignored_at_its_default_and_refused_otherwise(
     name: str, usual: object, other: object
 ) -> None:
     assert from_dict(RunConfig, {"model": {name: usual}}) == RunConfig()
     assert overridden(RunConfig(), [f"model.{name}={usual}"]) == RunConfig()
     found = refused(partial(from_dict, RunConfig, {"model": {name: other}}))
-    assert f"model.{name} = {other!r}, a setting that version 2.0 had" in found
+    assert f"model.{name} = {other!r}, a setting that an earlier version had" in found

@@ -15,23 +15,10 @@ from models.networks.encoder_decoder import EncoderDecoder
 from models.search.beam import search
 from models.search.hypotheses import Finished
 from models.text.tokenizer import END, START
-from tests.models.small import (
-    FIRST_WORD,
-    imaged,
-    sources,
-)
+from tests.models import small
+from tests.models.small import FIRST_WORD, TEXT_PRESETS, imaged, sources
 
-one_of_each_family = pytest.mark.parametrize(
-    "preset",
-    [
-        "transformer-nano",
-        "rnnsearch-nano",
-        "luong-nano",
-        "seq2seq-nano",
-        "show-attend-tell-soft-nano",
-        "captioner-transformer-nano",
-    ],
-)
+one_of_each_family = pytest.mark.parametrize("preset", small.one_of_each_family(TEXT_PRESETS))
 WORDS = 3  # of the tiny vocabulary
 
 

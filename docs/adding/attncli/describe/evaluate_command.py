@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from attncli.describe.rows import read_rows
-from attncli.describe.runner import DescribeOptions
 from attncli.faithful.result import text_line
 from attncli.options.evaluation import Evaluation, command
-from attncli.scoring.score import MetricScore, System
+from attncli.options.line_task import LineOptions
 from attncli.scoring.sequences import exact_match
 
 
@@ -28,24 +27,15 @@ class DescriptionEvaluation(Evaluation):
       attn evaluate descriptions test.tsv -m runs/numbers
     """
 
-    task, unit, options_of = "describe", "row", DescribeOptions
+    task, unit, options_of = "describe", "row", LineOptions
+    metrics = {"exact": exact_match}
 
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Rows of numbers, tab, text.")]
-    references: list[list[str]] = field(init=False)  # of each row
 
     def read(self, folders: Sequence[Path]) -> None:
         """Read the rows with their texts."""
         rows = read_rows(self.file)
         self.references = [[row.text] for row in rows]
-        self.counts, self.head = {"rows": len(rows)}, f"{len(rows):,} rows"
+        self.counts = {"rows": len(rows)}
         lines = (" ".join(map(str, row.numbers)) for row in rows)
         self.items = [text_line(number, line) for number, line in enumerate(lines, 1)]
-
-    def scored(self, systems: list[System]) -> list[System]:
-        """Return the systems with the share of exact texts."""
-        return [
-            one._replace(
-                scores=(MetricScore("exact", exact_match(one.hypotheses, self.references)),)
-            )
-            for one in systems
-        ]

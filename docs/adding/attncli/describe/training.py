@@ -30,17 +30,13 @@ class NumberTraining(TrainingSource):
     data: NumberData
     module = "attncli.describe.examples"
     unit = "rows"
-    length_limits = "data.max_length"
     demo_name = "numbers"
-    embedded = "no data"
     default_preset = "numbers-nano"
     table, by_preset = NumberData, True  # `attn train FILE` alone reads texts
     metrics = ("exact",)
     comparison = Comparison(
         outputs="descriptions",
-        presets="presets for rows of numbers",
         preset="numbers-nano",
-        demo_preset="numbers-nano",
         variants=("additive", "dot"),
         metrics={"exact": "accuracy"},
     )

@@ -1,5 +1,6 @@
 """Rows of numbers are described: training, command, evaluation and comparison of the task."""
 
+import io
 import json
 import random
 from pathlib import Path
@@ -32,7 +33,7 @@ def settings(epochs: int) -> list[str]:
 
 
 def test_a_model_is_trained_used_scored_and_compared(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train, dev = write_rows(tmp_path / "train.tsv", 300, 1), write_rows(tmp_path / "dev.tsv", 40, 2)
     preset, run = ["--preset", "numbers-nano"], str(tmp_path / "run")
@@ -44,11 +45,15 @@ def test_a_model_is_trained_used_scored_and_compared(
     assert capsys.readouterr().out == "right\n\nleft\n"
     assert load(run).describe([[0.1, -0.9, 1.2]]) == ["right"]
     assert app.run(["describe", "-m", run, "--format", "jsonl", rows[0]]) == 0
-    assert json.loads(capsys.readouterr().out) == {"numbers": rows[0], "text": "right"}
+    assert json.loads(capsys.readouterr().out) == {"row": rows[0], "text": "right"}
     job, served = Job.of("describe"), ServedModel(Path(run))  # as a service runs it
     assert [found.text for found in job.run(served, rows)] == ["right", "", "left"]
     assert app.run(["describe", "-m", run, "0.1 much"]) == 1
     assert "expected 3 numbers" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n0 0 1\n")))
+    assert app.run(["describe", "-m", run]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == "\nright\n" and "line 1 is not valid UTF-8" in shown.err
     with pytest.raises(ModelError, match="describes numbers.*attn describe"):
         models.load(run, "caption")
 
