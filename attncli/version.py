@@ -1,3 +1,3 @@
 """The version of attn."""
 
-__version__ = "2.2.0"
+__version__ = "2.3.0"
