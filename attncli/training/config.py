@@ -190,11 +190,13 @@ class TrainConfig:
         "random, such as 0.2), or of bpe the probability of skipping a merge (Provilkov et al. "
         "2020; such as 0.1); 0: none",
         below=1,
+        of_some=True,
     )
     r_drop: float = option(
         0.0,
         "weight of R-Drop: two passes with different dropout should agree (Wu et al. 2021; such as "
         "5; doubles the time); 0: none",
+        of_some=True,
     )
     precision: str = option(
         "auto",
@@ -239,7 +241,9 @@ class TrainConfig:
         below=1,
     )
     encoder_from: int = option(
-        0, "captioners: epoch from which the pretrained encoder is trained (0: it stays frozen)"
+        0,
+        "captioners: epoch from which the pretrained encoder is trained (0: it stays frozen)",
+        of_some=True,
     )
     encoder_lr: float = option(
         0.00005,
@@ -254,12 +258,14 @@ class TrainConfig:
         "which that noun is replaced, in caption and labels, so that the model learns to copy it",
         needs=Need("model.image.labels"),
         at_most=1,
+        of_some=True,
     )
     self_critical_lr: float = option(
         0.0,
         "captioners: peak learning rate, such as 0.00005, of training that maximises the CIDEr-D "
         "of 5 sampled captions per image, each compared with the mean of the others (0: none)",
         at_most=MAX_RATE,
+        of_some=True,
     )
     self_critical_likelihood: float = option(
         0.0,
@@ -285,11 +291,6 @@ class TrainConfig:
         choices=tuple(entries("logger")),
     )
     attention: AttentionLossConfig = option(AttentionLossConfig, "loss terms on attention")
-
-    # settings that some kinds of input do not have; `settings` of a TrainingSource names its own
-    OF_SOME: ClassVar[tuple[str, ...]] = (
-        *("subword_sampling", "r_drop", "encoder_from", "noun_swap", "self_critical_lr"),
-    )
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from attncli.data import corpus
 from attncli.task.table import TRAINING
-from attncli.training.config import RunConfig
+from attncli.training.config import RunConfig, TrainConfig
 from models.core.errors import ConfigurationError, ModelError
 from models.core.files import write_bytes
 from models.core.registry import source_name
-from models.core.settings import need_of
+from models.core.settings import fields_of, need_of
 from models.core.use_config import SavedSearchConfig
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class TrainingSource:
     default_preset: ClassVar[str]  # preset where the data are of this kind and none is named
     example_input: ClassVar[str]  # command that uses a model, up to `-m MODEL`; {}: a text
     table: ClassVar[type[DataConfig]]  # the table [data] of this kind
-    settings: ClassVar[tuple[str, ...]] = ()  # those of TrainConfig.OF_SOME that it has
+    settings: ClassVar[tuple[str, ...]] = ()  # of TrainConfig, declared with of_some
     by_preset: ClassVar[bool] = False  # True: only the preset tells this kind from another
     # besides loss
     metrics: ClassVar[tuple[str, ...]] = ("bleu", "exact", "error_rate", "rouge_l", "chrf", "ter")
@@ -145,8 +145,9 @@ class TrainingSource:
 
     def check(self) -> None:
         """Raise ModelError for settings of other kinds of input, or in conflict with each other."""
-        for name in self.train.OF_SOME:
-            if getattr(self.train, name) and name not in self.settings:
+        for name, declared in fields_of(TrainConfig).items():
+            is_missing = declared.metadata.get("of_some") and name not in self.settings
+            if is_missing and getattr(self.train, name):
                 raise not_for(f"train.{name}", self.named, self.unit)
         for name in self.data.paths():
             need = need_of(self, f"data.{name}")

@@ -95,10 +95,13 @@ class Need(NamedTuple):
         return self.words or self.place
 
 
-def option(default: Any, doc: str, needs: Need | None = None, **limits: Any) -> Any:
+def option(
+    default: Any, doc: str, needs: Need | None = None, *, of_some: bool = False, **limits: Any
+) -> Any:
     """Declare a dataclass field: its default, its doc, and the fields of its `Limits`.
 
-    needs: another setting, without which this one has no effect.
+    needs: another setting, without which this one has no effect. of_some: True for a setting that
+    some kinds of input do not have.
     A number is at least 0 unless `least` or `above` is given. A class as default, or a function
     that returns an object of it, declares a nested table of settings.
     """
@@ -107,7 +110,8 @@ def option(default: Any, doc: str, needs: Need | None = None, **limits: Any) -> 
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     if is_number and "above" not in limits:
         limits = {"least": 0, **limits}
-    return field(default=default, metadata={"doc": doc, "limits": Limits(**limits), "needs": needs})
+    stated = {"doc": doc, "limits": Limits(**limits), "needs": needs, "of_some": of_some}
+    return field(default=default, metadata=stated)
 
 
 def with_default(config_class: type, name: str, default: Any) -> Any:
