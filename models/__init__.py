@@ -20,9 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from models.core.config import ModelConfig
 from models.core.errors import ConfigurationError, ModelError, unknown_name
-from models.core.registry import names
-from models.core.sources import find_source
+from models.core.registry import describe, names
+from models.core.sources import find_source, source_of
+from models.core.types import VocabularySizes
 from models.storage.installed import find_model
+from models.storage.presets import PRESETS, model_config
+from models.storage.settings import family_of, read_settings
 
 if TYPE_CHECKING:
     from models.core.registry import Description
@@ -44,25 +47,18 @@ __all__ = [
 
 def list_models() -> list[str]:
     """Return the names of all presets."""
-    from models.storage.presets import PRESETS
-
     return list(PRESETS)
 
 
 def info(name: str) -> tuple[ModelConfig, Description]:
     """Return the configuration of a preset and the description of its family."""
-    from models.core.registry import describe
-    from models.storage.presets import model_config
-
     config = model_config(name)
     return config, describe("family", config.family)
 
 
 def build(name: str, *, vocabulary: int = 8000) -> EncoderDecoder:
     """Build an untrained model of a preset, with a joint vocabulary of `vocabulary` tokens."""
-    from models.core.types import VocabularySizes
     from models.networks.bundle import build as build_model
-    from models.storage.presets import model_config
 
     return build_model(model_config(name), VocabularySizes(vocabulary, vocabulary, True))
 
@@ -115,7 +111,4 @@ def load_ensemble(models: Sequence[str | Path], *, device: str = "cpu") -> Ensem
 
 def _source_of(folder: Path) -> Source:
     """Return the kind of input that the model in a folder reads."""
-    from models.core.sources import source_of
-    from models.storage.settings import family_of, read_settings
-
     return source_of(family_of(read_settings(folder)))
