@@ -250,9 +250,9 @@ def explain(
     """Return the explanations of the outputs of a task's runner, as `attn explain` gives them.
 
     inputs: texts, texts with their translations, or files. alone: True for one input, which has
-    one result. method: a name or several, or all. word:
-    number of the only output word to explain, from 1; 0: all. Raises ModelError for an unknown
-    method, for methods of which the model supports none, and for what cannot be explained.
+    one result. method: a name or several, or all. word: number of the only output word that is
+    explained, from 1; 0: all. Raises ModelError for an unknown method, for methods of which the
+    model supports none, and for what cannot be explained.
     """
     options = ExplainedOptions(methods=chosen(method), word=checked(word), show=True)
     results = []

@@ -69,7 +69,7 @@ class PreparedLine(NamedTuple):
 
 
 class LinePreparation:
-    """LinePreparation of the text of one line."""
+    """The steps from the text of one line to its pieces."""
 
     def __init__(
         self,

@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def form(self) -> PrepareConfig:
-        """LinePreparation of a text for the model."""
+        """Preparation of a text for the model."""
         return VERBATIM if self.options.verbatim else self.model.prepare
 
     @cached_property
