@@ -88,7 +88,7 @@ def check_effects(
 def _changed(tables: Mapping[str, object], config: RunConfig, usual: RunConfig) -> Values:
     """Return the values of tables that are neither those of the preset nor the defaults."""
     defaults: Values = {}
-    for kind in RunConfig.kinds():  # of all families and kinds of input
+    for kind in RunConfig.kinds() if tables else ():  # of all families and kinds of input
         defaults |= flat(to_dict(kind))
     found: Values = {}
     for place, value in flat(tables).items():

@@ -96,10 +96,8 @@ def test_settings_that_some_kinds_lack_are_those_that_some_kinds_name() -> None:
 def test_a_run_of_pairs_imports_no_other_kind_of_input(tmp_path: Path) -> None:
     pairs = write_texts(tmp_path).train
     program = (
-        "import sys\nfrom pathlib import Path\nfrom attncli.train.command_line import settings\n"
-        "from attncli.train.job import dry_run\n"
-        f"config = settings([Path({str(pairs)!r})], preset='transformer-nano')\n"
-        "dry_run(config, device='cpu', progress=lambda *progress: None)\n"
+        "import sys\nfrom attncli.shell.app import run\n"
+        f"assert run(['train', {str(pairs)!r}, '-p', 'transformer-nano', '--dry-run']) == 0\n"
         "print(*sys.modules)"
     )
     found = subprocess.run(
