@@ -151,7 +151,7 @@ def _folded(
     parts: list[Segment], ends: dict[int, int], unknown: Callable[[str], str]
 ) -> Iterator[Segment]:
     """Yield the segments of `_paired`; an element without text to translate is one segment."""
-    texts = (protect(part.text, unknown).text for part in parts)
+    texts = (protect(part.text, unknown)[0] for part in parts)
     worded = [0, *accumulate(map(has_word, texts))]  # number of segments before
     at = 0
     while at < len(parts):

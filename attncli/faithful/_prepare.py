@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import accumulate, pairwise, zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 from unicodedata import combining
 
 from attncli.faithful.branches import branches
@@ -57,17 +57,6 @@ ELLIPSIS = re.compile(r"\S+(?:\s+\S+){0,3}?(\s?(?:…|\.{3}))")  # at the end of
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
 
 
-class PreparedLine(NamedTuple):
-    """The pieces of a line, and what is around them."""
-
-    pieces: tuple[str, ...]  # with a mark for each protected part
-    gaps: tuple[str, ...]  # what is before each of them, and after the last
-    parts: tuple[Part, ...]
-    tagged: TaggedLine  # its text is that of gaps and pieces
-    key: str  # & or _, which marks a letter as the key of a menu entry: "&Save"; or ""
-    capitals: bool  # the output is written in capitals
-
-
 class LinePreparation:
     """The steps from the text of one line to its pieces."""
 
@@ -86,11 +75,14 @@ class LinePreparation:
         self.parts: tuple[Part, ...] = ()
         self.escaped = False
 
-    def of(self, tagged: TaggedLine) -> PreparedLine | None:
-        """Return the pieces of the text of the line; None if nothing in it is translated."""
+    def of(self, tagged: TaggedLine) -> dict[str, Any]:
+        """Return fields of the plan of a line: its pieces, and what is around them.
+
+        Return {} if nothing in the line is translated.
+        """
         self.parts, self.escaped = tagged.parts, tagged.escaped
         if not tagged.text.strip():
-            return None
+            return {}
         before, after = self._outer(tagged.text)
         inner = len(before), len(tagged.text) - len(after)
         tagged, inner, key = self._without_key(tagged, inner)
@@ -100,14 +92,15 @@ class LinePreparation:
             tagged, texts = tagged.changed(self._protected, texts)
         spans = [span for text in texts for span in self._pieces(tagged, *text)]
         if not spans:
-            return None
+            return {}
         tagged, spans = tagged.changed(self._as_read, spans)
         edges = [0, *(edge for span in spans for edge in span), len(tagged.text)]
         cut = [tagged.text[start:end] for start, end in pairwise(edges)]
         gaps, (pieces, capitals) = cut[::2], self._in_case(cut[1::2])
         text = "".join(map("".join, zip_longest(gaps, pieces, fillvalue="")))
         tagged = tagged._replace(text=text, parts=self.parts)
-        return PreparedLine(tuple(pieces), tuple(gaps), self.parts, tagged, key, capitals)
+        around = {"gaps": tuple(gaps), "parts": self.parts, "key": key, "capitals": capitals}
+        return {"pieces": tuple(pieces), "tagged": tagged, **around}
 
     def _outer(self, text: str) -> tuple[str, str]:
         """Return what is before and after the part of a text that the model reads."""

@@ -57,12 +57,8 @@ class TaggedLine(NamedTuple):
 
         A span is changed tag by tag, so that the tags in it keep their places.
         """
-        text, at, ends, last = (
-            "",
-            {0: 0},
-            dict(spans),
-            0,
-        )  # at: old position of a tag to its new one
+        text, last, ends = "", 0, dict(spans)
+        at = {0: 0}  # the new position of each old one
         places = {0, len(self.text), *chain(*spans), *(tag.at for tag in self.tags)}
         for start, end in pairwise(sorted(places)):
             last = ends.get(start, last)

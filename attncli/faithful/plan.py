@@ -149,8 +149,9 @@ class Plan:
         found = preparation.of(tagged)
         if not found:
             return replace(self, copied=True)
-        plan = replace(self, **found._asdict())
-        is_plain = not (found.tagged.tags or found.tagged.escaped)
+        tagged = found["tagged"]
+        plan = replace(self, **found)
+        is_plain = not (tagged.tags or tagged.escaped)
         return (replace(plan, tagged=None) if is_plain else plan)._shortened()
 
     def _shortened(self) -> Plan:

@@ -66,13 +66,6 @@ class Part(NamedTuple):
         return raw[0] in "[<" or raw == "**" or (raw[0] == "%" != raw and not INDEX.search(raw))
 
 
-class Protected(NamedTuple):
-    """A text with a mark for each protected part, and the parts."""
-
-    text: str
-    parts: tuple[Part, ...]
-
-
 def own_parts(line: str) -> tuple[tuple[Part, ...], dict[int, str]]:
     """Return parts for the characters of a line that could be taken for marks, and their marks.
 
@@ -98,8 +91,8 @@ def protect(
     escaped: bool = False,
     dollars: bool = False,
     is_word: Callable[[str], bool] = lambda name: False,
-) -> Protected:
-    """Take the protected parts out of a text.
+) -> tuple[str, tuple[Part, ...]]:
+    """Return a text with a mark for each protected part, and the parts.
 
     unknown: returns the characters of a text for which the model has no token. languages: of the
     source ("" if it is unknown) and of the output. more: parts that have marks in the text.
@@ -109,7 +102,7 @@ def protect(
     has_signs = bool(QUICK.search(text))
     strange = _strange(text, unknown) if has_signs or not text.isascii() else set[str]()
     if not (strange or has_signs):
-        return Protected(text, tuple(more))
+        return text, tuple(more)
     parts, marked, at = list(more), "", 0
     found = _merged(text, _found(text, strange, dollars, is_word))
     edges = {start for start, *_ in found} & {end for _, end, _ in found}  # of two parts
@@ -128,7 +121,7 @@ def protect(
         touching = (at not in edges and (one.isalnum() or one == "_") for at, one in sides)
         marked += chr(FIRST + len(parts))
         parts.append(Part(raw, shown, *touching))
-    return Protected(marked + text[at:], tuple(parts))
+    return marked + text[at:], tuple(parts)
 
 
 def _strange(text: str, unknown: Callable[[str], str]) -> set[str]:

@@ -129,9 +129,9 @@ def test_words_are_no_parts(text: str) -> None:
     ],
 )
 def test_text_between_parts_is_translated(text: str, parts: list[str]) -> None:
-    found = protect(text)
-    assert [one.raw for one in found.parts] == parts
-    assert restore(*found, source=True) == text
+    marked, found = protect(text)
+    assert [one.raw for one in found] == parts
+    assert restore(marked, found, source=True) == text
 
 
 def test_protect_and_restore_give_the_text_whatever_it_is() -> None:
@@ -424,9 +424,9 @@ def test_numbers_of_any_length_are_compared() -> None:
     ],
 )
 def test_a_number_of_inches_is_no_end_of_a_quotation(text: str, raws: list[str]) -> None:
-    assert [part.raw for part in protect(text).parts] == raws
+    assert [part.raw for part in protect(text)[1]] == raws
 
 
 def test_inches_have_the_decimals_of_the_language() -> None:
-    [part] = protect('a 15.6" screen', languages=("en", "de")).parts
+    [part] = protect('a 15.6" screen', languages=("en", "de"))[1]
     assert part.shown == '15,6"'
