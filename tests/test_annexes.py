@@ -10,9 +10,11 @@ import ast
 import importlib
 import importlib.abc
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from pkgutil import resolve_name
@@ -29,6 +31,16 @@ TABLE_OF_ROWS = "models.core.annexes"
 JOINTS = {  # files that join an annex with the one whose room they are in
     *("attncli.serve.documents", "attncli.serve.transcripts"),
     *("models.importers.whisper", "models.importers.whisper_files"),
+}
+
+OF_THE_CORE = {  # names that annexes alone use
+    "models.core.limits",  # of the table in docs/limits.md
+    *("attncli.data.embedded:generate", "attncli.data.streams:uncompressed"),  # of two annexes
+    # they use what is private to their files
+    *("attncli.render.plots:strips", "attncli.render.plots:variant_curves"),
+    *("attncli.train.job:train_along", "models.storage.archive:members_of"),
+    *("models.engines.ctranslate2_convert:converted_whisper", "models.text.vocabulary:of_words"),
+    *("models.storage.weights:fill_from", "models.text.tokenizer:new_parts"),
 }
 
 PART = (
@@ -114,6 +126,31 @@ def test_an_annex_is_a_room_or_a_pair_of_rooms(annex: str) -> None:
     rooms = {FILES[module].parent for module in own - JOINTS}
     assert {module for module in FILES if FILES[module].parent in rooms} <= own
     assert len(rooms) <= len({room.parent for room in rooms})
+
+
+def names_of(module: str) -> Iterator[str]:
+    """Yield the functions, classes and constants of a module."""
+    for node in tree(module).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (one.id for one in node.targets if isinstance(one, ast.Name))
+
+
+def test_what_annexes_alone_use_stands_in_them() -> None:
+    core = FILES.keys() - {*chain(*map(modules_of, ANNEXES))}
+    words = {
+        module: Counter(re.findall(r"\w+", FILES[module].read_text("utf-8"))) for module in FILES
+    }
+    used = sum((words[module] for module in core), Counter[str]())
+    others = sum((words[module] for module in FILES.keys() - core), Counter[str]())
+    found = {
+        f"{module}:{name}"
+        for module in core - OF_THE_CORE
+        for name in names_of(module)
+        if used[name] == 1 and others[name]
+    }
+    assert found <= OF_THE_CORE
 
 
 def test_the_core_imports_without_any_annex(tmp_path: Path) -> None:

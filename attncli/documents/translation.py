@@ -44,7 +44,7 @@ from attncli.faithful.protect import has_dollar_names
 from attncli.faithful.result import Line, TranslatedLine, text_line
 from attncli.terminal.messages import Messages, counted
 from attncli.translate.engine import InputSettings
-from attncli.translate.reports import LISTED, REPORTED, Doubts, Named, OutputReport
+from attncli.translate.reports import REPORTED, Doubts, Named, OutputReport
 from attncli.translate.runner import TranslateRunner
 from models.core.errors import InputError, naming
 from models.core.limits import WINDOW_BYTES
@@ -69,6 +69,7 @@ QUOTED = 40  # letters of a text in a message
 CELL = re.compile(r".*: [A-Z]+\d+")  # name of the cell of a sheet
 FIELDED = "json, jsonl, arb, yaml or markdown"  # formats with fields
 CONVERT = "convert it: iconv -f ENCODING -t UTF-8"
+LISTED = 20  # doubtful texts of a document that are named
 
 
 class DocumentChoice(NamedTuple):

@@ -30,7 +30,6 @@ LOOPS = "outputs with a repetition loop"
 TAGS = "lines whose tags the model placed; --keep-tags places them by alignment"
 REPORTED = 5  # lines of each kind that are reported one by one; the others are counted
 Named = Callable[[int], str]  # what messages call the line with a number
-LISTED = 20  # doubtful texts of a document that are named
 COLUMNS = ("line", "confidence", "reason", "source", "output")
 
 
