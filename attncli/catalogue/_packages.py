@@ -117,7 +117,7 @@ def verify(folder: Path) -> str:
     The checkpoints and the prepared data of a run folder are compared with theirs, too.
     Raises ModelError for what is damaged.
     """
-    from attncli.train.progress import check_stored
+    from attncli.train.folder import check_stored
     from models.networks.bundle import read
 
     read(folder)

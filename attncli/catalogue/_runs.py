@@ -9,8 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from attncli.train.folder import RunFolder, read_config
-from attncli.train.progress import Counters, finished_run, read_progress, write_finished
+from attncli.train.folder import (
+    Counters,
+    RunFolder,
+    finished_run,
+    read_config,
+    read_progress,
+    write_finished,
+)
 from attncli.training.dev import described
 from attncli.training.sources import training_source
 from models.core.errors import ModelError, NotFoundError

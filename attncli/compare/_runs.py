@@ -25,9 +25,13 @@ from attncli.train.estimate import Estimate, RunTime
 from attncli.train.events import RunEvent, Started
 from attncli.train.folder import (
     RunFolder,
+    can_continue,
     check_claim,
     check_schedule,
     claim,
+    finished_run,
+    read_counters,
+    read_progress,
     with_stored_choices,
 )
 from attncli.train.job import (
@@ -38,7 +42,6 @@ from attncli.train.job import (
     stoppable,
     train,
 )
-from attncli.train.progress import can_continue, finished_run, read_counters, read_progress
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.dev import DevSet, evaluate
 from attncli.training.interfaces import Progress

@@ -22,7 +22,7 @@ from attncli.train._schedule import warm_up
 from attncli.train._state import State
 from attncli.train._stepper import Stepper, UpdateBatch
 from attncli.train.events import Ended, Evaluated, Event, Stepped
-from attncli.train.progress import Counters, is_over, limit_reached
+from attncli.train.folder import Counters, is_over, limit_reached
 from attncli.training.config import TrainConfig
 from attncli.training.dev import improves, value_of
 from attncli.training.examples import Examples, epoch_plan

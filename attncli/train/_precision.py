@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from attncli.train.progress import Counters
+from attncli.train.folder import Counters
 from attncli.training.config import TrainConfig
 from models.core.config import ModelConfig
 

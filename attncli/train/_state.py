@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.train._checkpoint import intact_file, read_tensors, to_bytes
-from attncli.train.progress import Counters, parse_counters
+from attncli.train.folder import Counters, parse_counters
 from attncli.training.config import TrainConfig
 from models.core.errors import ConfigurationError, unknown_name
 

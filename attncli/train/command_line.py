@@ -29,7 +29,7 @@ from models.core.errors import ModelError, unknown_name
 from models.core.settings import Tables, Values, to_dict
 from models.core.use_config import TokenizerConfig
 from models.storage.installed import find_model
-from models.text.own_vocabulary import own_kind
+from models.text.vocabulary import own_kind
 
 if TYPE_CHECKING:
     from typing_extensions import Self

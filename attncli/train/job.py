@@ -28,15 +28,16 @@ from attncli.train.events import (
 from attncli.train.folder import (
     START,
     RunFolder,
+    can_continue,
     check_claim,
     check_schedule,
     claim,
+    finished_run,
     released,
     schedule_changes,
     store_train,
     with_stored_choices,
 )
-from attncli.train.progress import can_continue, finished_run
 from attncli.train.run import Run, completed, open_run, started, stored_state
 from attncli.train.saving import (
     draw_curves,

@@ -21,8 +21,7 @@ from models.text._learning import learn
 from models.text.json_tokenizer import JsonProcessor
 from models.text.languages import TO, control_tokens, target_token
 from models.text.normalise import composed, nfc, normalise
-from models.text.own_vocabulary import extended, own_model, own_tokens
-from models.text.vocabulary import without_prefix
+from models.text.vocabulary import extended, own_model, own_tokens, without_prefix
 
 JSON = "tokenizer.json"  # of a tokenizer that is no SentencePiece model
 SPACE = "\u2581"  # SentencePiece's space mark

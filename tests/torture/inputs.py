@@ -35,8 +35,8 @@ from models.signals.images import open_image
 from models.speech.recordings import read_sound
 from models.storage.installed import BOX
 from models.storage.settings import STATISTICAL
-from models.text.own_vocabulary import own_kind
 from models.text.tokenizer import LABELS, own_tokenizer, read_tokenizer
+from models.text.vocabulary import own_kind
 from tests.models.networks.small import EDGETPU, TINY, quantised
 from tests.models.text.small import FORMATS, LISTS, fasttext
 from tests.torture.mutate import mutate_json

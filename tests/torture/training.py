@@ -85,8 +85,7 @@ class Training:
         return self._difference()
 
     def _has_ended(self) -> bool:
-        from attncli.train.folder import RunFolder
-        from attncli.train.progress import finished_run
+        from attncli.train.folder import RunFolder, finished_run
 
         return finished_run(RunFolder(self.folder)) is not None
 

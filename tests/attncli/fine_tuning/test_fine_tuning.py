@@ -20,8 +20,7 @@ from attncli.fine_tuning.settings import BOUNDED, MAX_PASSES, MIN_PASSES, fine_t
 from attncli.train import estimate
 from attncli.train.command_line import settings, with_languages
 from attncli.train.events import AlreadyFinished, Evaluated, FinalModel, Interrupted, read_log
-from attncli.train.folder import RunFolder
-from attncli.train.progress import finished_run
+from attncli.train.folder import RunFolder, finished_run
 from attncli.train.run import Run
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import DevSet

@@ -23,7 +23,7 @@ from attncli.train._schedule import done_share, learning_rate, time_share
 from attncli.train._state import State, content, restore
 from attncli.train._stepper import Stepper, UpdateBatch
 from attncli.train.events import Stepped, add_update, interval_record
-from attncli.train.progress import Counters, limit_reached
+from attncli.train.folder import Counters, limit_reached
 from attncli.train.run import fresh_state
 from attncli.train.saving import averaged
 from attncli.training.config import TrainConfig

@@ -33,9 +33,16 @@ from attncli.train.events import (
     Stepped,
     read_log,
 )
-from attncli.train.folder import RunFolder, claim, read_config, released
+from attncli.train.folder import (
+    Counters,
+    RunFolder,
+    claim,
+    is_over,
+    read_config,
+    read_counters,
+    released,
+)
 from attncli.train.job import dry_run
-from attncli.train.progress import Counters, is_over, read_counters
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import described
 from attncli.translate.data import dev_texts

@@ -9,7 +9,6 @@ import pytest
 from attncli.data.embedded import generate
 from models.core.errors import ModelError
 from models.core.use_config import TOKEN_KINDS, TokenizerConfig
-from models.text.own_vocabulary import own_kind
 from models.text.tokenizer import (
     END,
     LabelTokenizer,
@@ -19,6 +18,7 @@ from models.text.tokenizer import (
     train,
     with_new_tokens,
 )
+from models.text.vocabulary import own_kind
 from tests.models.text.small import LISTS
 
 TEXTS = [pair.source for pair in generate(80)]
