@@ -83,7 +83,13 @@ class ExplainCommand(ExplainedOptions):
     output_file: line_streams.Output = None
     format: Format = "text"
     show: shared.Show = False
-    picture_file: shared.PictureFile = None
+    picture_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            help="Draw what counts into a file: .svg, .png, .pdf, .html; of an image also .npz.",
+        ),
+    ] = None
 
     def run(self) -> None:
         """Explain inputs, and write and draw what counts."""
