@@ -86,7 +86,7 @@ def test_weights_are_those_of_the_command_and_a_picture_needs_no_asking(
     ).out.removeprefix(f"{plain.text}\n")
     page = plain._repr_html_()
     assert page == one._repr_html_() and "data:audio/wav" in page and "<iframe" in page
-    assert pickle.loads(pickle.dumps(plain)) == plain
+    assert pickle.loads(pickle.dumps(plain)).transcript == plain.transcript
 
 
 def test_recordings_of_any_kind_have_the_transcript_of_the_file(
