@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
 
@@ -14,6 +15,7 @@ from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
 from attncli.explain.result import ExplainedLine
 from attncli.explain.runner import ExplainSettings, explain
+from attncli.options.arguments import checked
 from attncli.options.loading import searching
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
@@ -50,6 +52,7 @@ class Captioner(ImageModel):
         self, images: Iterable[GivenImage], **settings: Unpack[CaptionSettings]
     ) -> list[CaptionedImage]: ...
 
+    @checked
     def caption(
         self,
         images: Any,
@@ -122,7 +125,7 @@ class Captioner(ImageModel):
 
 def looks_of(look: GivenFrame | Sequence[GivenFrame]) -> tuple[str, ...]:
     """Return one frame or several as texts."""
-    is_one = isinstance(look, str) or (len(look) == 4 and not isinstance(look[0], (str, tuple)))
+    is_one = isinstance(look, str) or (len(look) == 4 and isinstance(look[0], Real))
     frames: Sequence[Any] = [look] if is_one else look
     return tuple(one if isinstance(one, str) else ",".join(map(str, one)) for one in frames)
 

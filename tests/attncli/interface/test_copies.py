@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import copy
-import io
 import os
 import pickle
-import wave
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
 from PIL import Image
 
 import attncli
 from attncli.task.table import TASKS
+from tests.attncli.interface.inputs import PIXELS, recording
 
 load: Callable[..., Any] = cache(attncli.load)
-PIXELS = numpy.random.default_rng(1).integers(0, 255, (64, 64, 3), "uint8")
-
-
-def recording() -> io.BytesIO:
-    """Return a recording of a tone of a second."""
-    file = io.BytesIO()
-    samples = 9000 * numpy.sin(numpy.arange(8000) / 9)
-    with wave.open(file, "wb") as sound:
-        sound.setnchannels(1)
-        sound.setsampwidth(2)
-        sound.setframerate(8000)
-        sound.writeframes(samples.astype("<i2").tobytes())
-    return io.BytesIO(file.getvalue())
-
-
 # of each task: its model, and a result of it
 RESULTS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "translate": ("everyday", lambda model: model.translate("A dog.", to="de")),
