@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from io import TextIOBase
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
@@ -108,8 +109,14 @@ class Captioner(ImageModel):
                 return NamedFile("", opened=image)
             image = place  # opened but not decoded: read as by its path, which is faster
         if isinstance(image, (str, Path)):
+            if not str(image):
+                raise InputError("an empty path of an image", "the path of a file")
             return NamedFile(str(image), Path(image))
         if hasattr(image, "read"):
+            if isinstance(image, TextIOBase):
+                raise InputError(
+                    "an image opened as text", "a file of bytes", "open it in mode 'rb'"
+                )
             image = image.read()
         if isinstance(image, (bytes, bytearray)):
             return NamedFile("the image", bytes(image))

@@ -69,14 +69,22 @@ def recording_of(given: Any, rate: float = 0) -> Recording:
 
     rate: samples a second of an array; InputError without it.
     """
+    if isinstance(given, io.TextIOBase):
+        raise InputError("a recording opened as text", "a file of bytes", "open it in mode 'rb'")
     if isinstance(given, SampleArray) or hasattr(given, "read"):
         return given
     if isinstance(given, (str, Path)):
+        if not str(given):
+            raise InputError("an empty path of a recording", "the path of a file")
         return Path(given)
     if isinstance(given, (bytes, bytearray)):
         return bytes(given)
     if isinstance(given, (list, tuple)) and given and isinstance(given[0], (str, Path, bytes)):
-        raise InputError(f"{len(given)} recordings in one call", "one", "call it for each of them")
+        raise InputError(
+            f"a list of recordings ({len(given)}) in place of one",
+            "a path, a file or its bytes",
+            "give each recording by itself",
+        )
     if not (isinstance(given, (list, tuple)) or hasattr(given, "ndim")):
         found = f"a recording of type {type(given).__name__}"
         raise InputError(found, "a path, a file, bytes, or an array of samples with its rate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import cache
@@ -20,6 +21,7 @@ from tests.attncli.interface.inputs import PIXELS, recording
 
 load: Callable[..., Any] = cache(attncli.load)
 WRONG = (None, True, 3, 2.5, "x", b"x", object(), {1: 2}, (), [None], (1, 2), ["Hello"], "\ud800")
+RATES = (int, float, numpy.int64, numpy.int32, numpy.float64)
 # of each task: its models, and their methods with an input and options
 METHODS: dict[str, tuple[tuple[str, str, Callable[[], tuple[Any, ...]], dict[str, Any]], ...]] = {
     "translate": (
@@ -127,6 +129,40 @@ def test_labels_are_counted_in_whole_numbers(wrong: Any) -> None:
 def test_a_frame_has_four_numbers(options: Any) -> None:
     with pytest.raises(InputError, match="expected str.*; see help.Captioner.caption"):
         load("scenes").caption(PIXELS, **options)
+
+
+INPUTS = {
+    "transcribe": ("digits", "recording"),
+    "caption": ("scenes", "image"),
+}
+
+
+@pytest.mark.parametrize("task", [task for task in TASKS if task in INPUTS])
+def test_an_input_that_is_no_file_is_named(task: str) -> None:
+    model, kind = INPUTS[task]
+    call = getattr(load(model), task)
+    for given, message in (
+        ("", f"an empty path of an? {kind}; expected the path"),
+        ([""], f"an empty path of an? {kind}; expected the path"),
+        (io.StringIO("text"), f"an? {kind} opened as text; expected a file of bytes; open it in"),
+        ([["a.wav"]], "list.*; expected a path"),
+    ):
+        with pytest.raises(InputError, match=message):
+            call(given)
+
+
+def test_an_empty_name_of_a_model_is_refused() -> None:
+    with pytest.raises(attncli.ModelError, match="an empty name of a model"):
+        attncli.load("")
+
+
+@pytest.mark.skipif("transcribe" not in TASKS, reason="without the annex of speech")
+def test_the_rate_of_an_array_can_be_a_number_of_numpy() -> None:
+    samples, model = numpy.sin(numpy.arange(8000) / 9), load("digits")
+    found = [model.transcribe(samples, rate=kind(8000), doubtful=True) for kind in RATES]
+    assert len({one.text for one in found}) == len({one._repr_html_() for one in found}) == 1
+    with pytest.raises(InputError, match="without its rate; expected samples a second: rate=16000"):
+        model.explain(samples)
 
 
 def test_items_that_can_be_read_once_are_not_read() -> None:
