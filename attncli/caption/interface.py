@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from io import TextIOBase
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
 
@@ -14,6 +16,7 @@ from attncli.caption.runner import CaptionedImage, CaptionOptions, CaptionRunner
 from attncli.data.named_files import NamedFile
 from attncli.explain.result import ExplainedLine
 from attncli.explain.runner import ExplainSettings, explain
+from attncli.options.arguments import checked
 from attncli.options.loading import searching
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
@@ -50,6 +53,7 @@ class Captioner(ImageModel):
         self, images: Iterable[GivenImage], **settings: Unpack[CaptionSettings]
     ) -> list[CaptionedImage]: ...
 
+    @checked
     def caption(
         self,
         images: Any,
@@ -105,8 +109,14 @@ class Captioner(ImageModel):
                 return NamedFile("", opened=image)
             image = place  # opened but not decoded: read as by its path, which is faster
         if isinstance(image, (str, Path)):
+            if not str(image):
+                raise InputError("an empty path of an image", "the path of a file")
             return NamedFile(str(image), Path(image))
         if hasattr(image, "read"):
+            if isinstance(image, TextIOBase):
+                raise InputError(
+                    "an image opened as text", "a file of bytes", "open it in mode 'rb'"
+                )
             image = image.read()
         if isinstance(image, (bytes, bytearray)):
             return NamedFile("the image", bytes(image))
@@ -122,7 +132,7 @@ class Captioner(ImageModel):
 
 def looks_of(look: GivenFrame | Sequence[GivenFrame]) -> tuple[str, ...]:
     """Return one frame or several as texts."""
-    is_one = isinstance(look, str) or (len(look) == 4 and not isinstance(look[0], (str, tuple)))
+    is_one = isinstance(look, str) or (len(look) == 4 and isinstance(look[0], Real))
     frames: Sequence[Any] = [look] if is_one else look
     return tuple(one if isinstance(one, str) else ",".join(map(str, one)) for one in frames)
 

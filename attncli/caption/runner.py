@@ -39,7 +39,7 @@ class ImageBatches:
     batch_images: int = option(BATCH_IMAGES, "images of a batch", least=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CaptionedImage(RankedOutputs, ShownResult):
     """An image with its captions, best first, and the map of each word of the best."""
 

@@ -9,6 +9,7 @@ from attncli.classify.runner import ClassifiedLine, ClassifyOptions, ClassifyRun
 from attncli.explain.result import ExplainedLine
 from attncli.explain.runner import ExplainSettings, explain
 from attncli.faithful.result import Line
+from attncli.options.arguments import checked
 from attncli.options.loading import as_list
 from models.core.errors import InputError
 from models.engines.classifier import Classifier as LabelModel
@@ -30,6 +31,7 @@ class Classifier(LabelModel):
         self, texts: Iterable[str], *, nbest: int = ..., attention: bool = ...
     ) -> list[ClassifiedLine]: ...
 
+    @checked
     def classify(
         self, texts: str | Iterable[str], *, nbest: int = 1, attention: bool = True
     ) -> ClassifiedLine | list[ClassifiedLine]:

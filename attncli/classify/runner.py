@@ -19,6 +19,7 @@ from attncli.render.weighted_text import html, words_in_colour
 from attncli.task.panels import WeightedText, WeightRow
 from attncli.task.runner import JsonObject, ShownResult
 from attncli.terminal.messages import current_screen
+from models.core.errors import InputError
 from models.core.settings import option
 from models.core.types import Classification, LabelProbability, WordWeight
 
@@ -61,6 +62,13 @@ class ClassifiedLine(ShownResult):
     def alignment(self) -> tuple[WordWeight, ...]:
         """The words with their weights."""
         return self.words
+
+    @property
+    def weighed(self) -> ClassifiedLine:
+        """This result; raise InputError if the weights of its words were left out."""
+        if self.labels and not self.words and self.label != UNKNOWN:
+            raise InputError("a label without the weights of words", "classify(attention=True)")
+        return self
 
     @property
     def drawn(self) -> WeightedText:

@@ -171,6 +171,21 @@ class NamedFile(NamedTuple):
     fault: str = ""  # why it cannot be opened; empty if it may
     opened: Any = None  # an image, its features (S, V) or a sound, of a program
 
+    def __repr__(self) -> str:
+        """Return the name, and the kind of what is in memory, which can be large."""
+        held = self.source if self.path or not self.source else type(self.source).__name__
+        given = "" if self.opened is None else f", opened={type(self.opened).__name__}"
+        return f"NamedFile({self.name!r}, {held!r}, {self.fault!r}{given})"
+
+    def __deepcopy__(self, memo: object) -> NamedFile:
+        """Return this file: a stream that a program gave cannot be copied."""
+        return self
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """Return the parts for pickle, without a stream."""
+        opened = None if hasattr(self.opened, "read") else self.opened
+        return NamedFile, (self.name, self.source, self.fault, opened)
+
     def content(self) -> Path | bytes:
         """Return the file's path or its bytes; a ModelError if they cannot be read."""
         return self.source.read() if isinstance(self.source, FileRange) else self.source

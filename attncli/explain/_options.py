@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from attncli.options.settings import Options
 from attncli.options.shared import PictureSettings
@@ -46,6 +47,6 @@ def chosen(names: str | Sequence[str]) -> tuple[str, ...]:
 
 def checked(word: int) -> int:
     """Return the number of an output word, or 0 for all; raise InputError for another value."""
-    if not isinstance(word, int) or word < 0:
+    if not isinstance(word, Integral) or isinstance(word, bool) or word < 0:
         raise InputError(f"word = {word!r}", "the number of an output word from 1, or 0 for all")
     return word

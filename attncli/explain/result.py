@@ -36,7 +36,7 @@ class ExplainItem(NamedTuple):
     file: NamedFile | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExplainedLine(ShownResult):
     """A line with its explanation. `print(result.picture)` draws it."""
 

@@ -15,6 +15,7 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from attncli.options.arguments import check
 from attncli.options.settings import HardAttention, Options
 from attncli.render.rows import RowRunner
 from attncli.task.runner import Item, Models, Result, TaskOptions
@@ -22,7 +23,7 @@ from attncli.terminal.messages import Messages
 from models import load as load_model
 from models import load_ensemble
 from models.core.errors import ConfigurationError, InputError, ModelError
-from models.core.settings import Values
+from models.core.settings import Values, types_of
 from models.core.sources import columns_of, source_of
 from models.core.use_config import SearchConfig
 from models.engines.ctranslate2_cache import cache_folder
@@ -163,7 +164,7 @@ def configured(model: M, options: Options) -> M:
 def searching(model: M, search: object) -> M:
     """Return a model with other search settings, unless they are None.
 
-    Raises InputError for settings of another type.
+    Raises InputError for settings of another type, and for one that has a value of another.
     """
     if search is None:
         return model
@@ -172,6 +173,7 @@ def searching(model: M, search: object) -> M:
         raise InputError(
             found, "SearchConfig, as dataclasses.replace(model.search, beam=2) returns"
         )
+    check(vars(search), types_of(SearchConfig), "search.", "see dataclasses.replace(model.search)")
     return model.with_search(search)
 
 

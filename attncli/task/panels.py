@@ -15,7 +15,7 @@ STOPS = ((255, 255, 255), (198, 219, 239), (66, 146, 198), (8, 48, 107))
 LINK = "#d55e00"  # the frame of a link
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AlignedPair(ShownResult):
     """A text and its translation with their alignments; text formats write the first one."""
 

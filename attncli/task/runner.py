@@ -10,6 +10,7 @@ all tasks, and calls nothing below it; so an input has the same output behind ev
 
 from __future__ import annotations
 
+import copy
 import html
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -18,6 +19,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from models.core.errors import InputError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -162,9 +165,13 @@ class Runner(ABC, Generic[Item, Result, Model, TaskOptions]):
 AnyRunner: TypeAlias = Runner[Any, Any, Any, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ShownResult:
-    """A result that shows itself, in a terminal and in a notebook."""
+    """A result that shows itself, in a terminal and in a notebook.
+
+    Copies share its runner. One that was pickled has none, and raises InputError for a picture.
+    A result with weights, which are arrays, equals only itself (eq=False).
+    """
 
     by: AnyRunner | None = field(default=None, compare=False, repr=False)  # that computed it
 
@@ -172,25 +179,44 @@ class ShownResult:
         """Return the values without the runner, so that a result can be sent to a process."""
         return {name: value for name, value in vars(self).items() if name not in ("by", "weighed")}
 
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))  # copy would leave out the runner, as pickle does
+        vars(other).update(vars(self))
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = other = copy.copy(self)
+        vars(other).update(copy.deepcopy(vars(self), memo))
+        return other
+
+    @property
+    def runner(self) -> AnyRunner:
+        """The runner that computed this result; raise InputError without one."""
+        if self.by is None:
+            raise InputError(
+                "a result without its model, which pickle leaves out",
+                "a result that its model computed in this process",
+                "run the model on the input again",
+            )
+        return self.by
+
     @cached_property
     def weighed(self) -> Self:
         """This result with its attention weights, which are computed when they are needed."""
-        assert self.by
-        found: Self = self.by.weighed(self)
+        found: Self = self.runner.weighed(self)
         return found
 
     @property
     def picture(self) -> str:
         """The attention weights, drawn for a terminal."""
-        assert self.by
-        return self.by.heat_map(self.weighed)
+        return self.runner.heat_map(self.weighed)
 
     def _repr_html_(self) -> str | None:
         """Return the attention weights that can be pointed at, for a notebook.
 
         The page is in a frame: its scripts and styles do not affect the notebook.
         """
-        found = self.by.page(self.weighed) if self.by else None
+        found = self.runner.page(self.weighed)
         if not found:
             return None
         content, height = html.escape(found[0].decode("utf-8")), found[1]

@@ -25,7 +25,7 @@ PAUSE, LONGEST = 1.0, 6.0  # seconds: a longer pause divides subtitles; the long
 WIDTH = 42  # letters of a line of a subtitle, of which there are two at most
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TranscribedFile(ShownResult):
     """A recording with its transcript, or the reason why there is none."""
 

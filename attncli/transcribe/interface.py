@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import chain
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
 
 from attncli.data.named_files import NamedFile
+from attncli.options.arguments import checked
 from attncli.options.loading import searching
 from attncli.transcribe._options import TranscribeOptions, TranscribeSettings
 from attncli.transcribe.formats import TranscribedFile
 from attncli.transcribe.runner import TranscribeRunner
-from models.core.errors import InputError
 from models.core.use_config import SearchConfig
 from models.speech import transcripts
 from models.speech.recordings import SampleArray, recording_of
@@ -37,7 +36,7 @@ GivenSeconds = str | tuple[float, float]  # a stretch of a recording
 class TranscriptSettings(TypedDict, total=False):
     """Options of `SpeechModel.transcribe`."""
 
-    rate: int
+    rate: float
     source: str
     to: str
     search: SearchConfig | None
@@ -72,11 +71,12 @@ class SpeechModel(transcripts.SpeechModel):
         self, recordings: Iterable[GivenRecording], **settings: Unpack[TranscriptSettings]
     ) -> list[TranscribedFile]: ...
 
+    @checked
     def transcribe(
         self,
         recordings: Any,
         *,
-        rate: int = 0,
+        rate: float = 0,
         source: str = "",
         to: str = "",
         search: SearchConfig | None = None,
@@ -100,8 +100,9 @@ class SpeechModel(transcripts.SpeechModel):
         Raises ModelError for a recording that cannot be used; see models.speech.recordings.
         """
         parts = TranscribeSettings(vad=vad, doubtful=doubtful)
-        options = options_of(look, source=source, to=to, prefix=prefix)
-        options = replace(options, transcribe=parts, align=times)
+        options = TranscribeOptions(
+            source=source, to=to, prefix=prefix, look=looks_of(look), transcribe=parts, align=times
+        )
         files, is_one = files_of(recordings, rate)
         runner, results = TranscribeRunner.of(searching(self, search), options), []
         for result in chain.from_iterable(runner.run([files], weights=attention)):
@@ -111,7 +112,7 @@ class SpeechModel(transcripts.SpeechModel):
         return results[0] if is_one else results
 
     def explain(
-        self, recordings: Any, *, rate: int = 0, **how: Unpack[ExplainSettings]
+        self, recordings: Any, *, rate: float = 0, **how: Unpack[ExplainSettings]
     ) -> ExplainedLine | list[ExplainedLine]:
         """Explain the words of the transcript of a recording, or of many, by stretches of sound.
 
@@ -125,15 +126,7 @@ class SpeechModel(transcripts.SpeechModel):
         return explain(runner, files, alone=is_one, **how)
 
 
-def options_of(look: GivenSeconds | Sequence[GivenSeconds], **texts: Any) -> TranscribeOptions:
-    """Return the options of transcripts. texts: languages and prefix; InputError for others."""
-    for name, text in texts.items():
-        if not isinstance(text, str):
-            raise InputError(f"{name} of type {type(text).__name__}", "str")
-    return TranscribeOptions(**texts, look=looks_of(look))
-
-
-def files_of(recordings: Any, rate: int) -> tuple[list[NamedFile], bool]:
+def files_of(recordings: Any, rate: float) -> tuple[list[NamedFile], bool]:
     """Return recordings as files, or as sounds in memory; True if it is a single one.
 
     rate: samples a second of arrays. Raises InputError for what is no recording.
@@ -147,7 +140,7 @@ def files_of(recordings: Any, rate: int) -> tuple[list[NamedFile], bool]:
     return [_named(one, rate) for one in given], is_one
 
 
-def _named(given: Any, rate: int) -> NamedFile:
+def _named(given: Any, rate: float) -> NamedFile:
     found = recording_of(given, rate)
     if isinstance(found, Path):
         return NamedFile(str(found), found)
@@ -157,9 +150,7 @@ def _named(given: Any, rate: int) -> NamedFile:
 
 
 def looks_of(look: GivenSeconds | Sequence[GivenSeconds]) -> tuple[str, ...]:
-    """Return one stretch of a recording or several as texts; InputError for another type."""
-    if not isinstance(look, (str, Sequence)):
-        raise InputError(f"a look of type {type(look).__name__}", "(start, end) in seconds")
+    """Return one stretch of a recording or several as texts."""
     is_one = isinstance(look, str) or (len(look) == 2 and isinstance(look[0], Real))
     stretches: Sequence[Any] = [look] if is_one else look
     return tuple(one if isinstance(one, str) else "-".join(map(str, one)) for one in stretches)

@@ -123,14 +123,18 @@ class TranscribeRunner(Runner[NamedFile, TranscribedFile, SpeechModel, Transcrib
     def weighed(self, result: TranscribedFile) -> TranscribedFile:
         """Return a result with attention, for which the recording is transcribed again.
 
-        Raises InputError for a stream, which can be read once.
+        Raises InputError for a stream, which can be read once, and ModelError for a recording that
+        cannot be read any more.
         """
         if not result.text or sound_maps(result.transcript):
             return result
         if hasattr(result.file.opened, "read"):
             raise InputError("a transcript of a stream without attention", "attention=True")
         found = chain.from_iterable(self.run([[result.file]], weights=True))
-        return next(one for one in found if one.channel == result.channel)
+        again = next(one for one in found if one.fault or one.channel == result.channel)
+        if again.fault:
+            raise again.fault
+        return again
 
     def page(self, result: TranscribedFile) -> tuple[bytes, int] | None:
         """Return the spectrograms with the attention, and the sound of the word pointed at."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
 
 from attncli.align.pairs import Aligner, AlignOptions, AlignRunner
 from attncli.data.corpus import PairLine
@@ -14,6 +15,7 @@ from attncli.data.tables import read_glossary
 from attncli.explain.result import ExplainedLine
 from attncli.explain.runner import ExplainSettings, explain
 from attncli.faithful.result import Line, TranslatedLine
+from attncli.options.arguments import checked, fits
 from attncli.options.loading import as_list, searching
 from attncli.task.panels import AlignedPair
 from attncli.translate import engine as engines
@@ -37,7 +39,8 @@ GivenLook = str | int  # words of a text, by themselves or by number
 
 def looks_of(look: GivenLook | Sequence[GivenLook]) -> tuple[str, ...]:
     """Return one look or several as texts."""
-    return tuple(map(str, [look] if isinstance(look, (str, int)) else look))
+    looks: Any = [look] if isinstance(look, (str, Integral)) else look
+    return tuple(map(str, looks))
 
 
 def lines_of(
@@ -92,6 +95,7 @@ class Translator(TextModel):
         self, texts: Iterable[str], **settings: Unpack[TranslateSettings]
     ) -> list[TranslatedLine]: ...
 
+    @checked
     def translate(
         self,
         texts: str | Iterable[str],
@@ -120,8 +124,6 @@ class Translator(TextModel):
         several. Raises ModelError for a direction that the model has not, and wrong steering.
         """
         model, found = searching(self, search), as_list(texts)
-        for languages in (to, source):
-            as_list(languages, "language")
         directions = self.checked_directions(len(found), to, source)
         start, target = directions[0] if directions else ("", "")
         known = pairs_of(memory, lambda path: read_memory(path, start, target))
@@ -130,6 +132,7 @@ class Translator(TextModel):
         results = model._translated_lines(lines, directions, options)
         return results[0] if isinstance(texts, str) else results
 
+    @checked
     def alternatives(
         self,
         text: str,
@@ -180,6 +183,7 @@ class Translator(TextModel):
         fast = self._fast()
         return self if fast is None else fast.like(self)
 
+    @checked
     def align(
         self, source: str | Iterable[str], target: str | Iterable[str], *, to: str = ""
     ) -> AlignedPair | list[AlignedPair]:
@@ -190,6 +194,7 @@ class Translator(TextModel):
         [found] = AlignRunner([Aligner(model, config)], AlignOptions()).run([pairs])
         return found[0] if isinstance(source, str) else found
 
+    @checked
     def explain(
         self,
         texts: str | Iterable[str],
@@ -206,9 +211,6 @@ class Translator(TextModel):
         erasure. word: number of the only word that is explained, from 1.
         """
         given = as_list(texts) if target is None else _paired(texts, target)
-        for language in (to, source):
-            if not isinstance(language, str):
-                raise InputError(f"a language of type {type(language).__name__}", "str")
         start = source or self.source_language
         engine = self.for_direction(to, start)._engine()
         runner = TranslateRunner.of(engine, TranslateOptions(to=to, source=start))
@@ -231,7 +233,7 @@ def pairs_of(
         given = read(Path(given))
     pairs = tuple(given.items() if isinstance(given, Mapping) else given or ())
     for pair in pairs:
-        if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+        if not fits(pair, tuple[str, str]):
             raise InputError(f"{pair!r}"[:80], "a text and its translation")
     return pairs
 

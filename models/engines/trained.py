@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from models.core.errors import ConfigurationError, InputError
 from models.core.sources import check_source
@@ -33,6 +33,22 @@ class TrainedModel:
 
     tokenizer: Tokenizer
     search: SearchConfig  # default settings
+
+    def __reduce__(self) -> NoReturn:
+        """Raise InputError: a model is sent to another process by its folder, unpickled."""
+        raise InputError(
+            "a model that is pickled", "its folder or name", "open it in the other process by load"
+        )
+
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = other = copy.copy(self)
+        vars(other).update(copy.deepcopy(vars(self), memo))
+        return other
 
     def with_search(self, search: SearchConfig) -> Self:
         """Return this model with other default search settings; the weights are shared."""

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Iterable, Iterator
 from importlib import import_module
+from numbers import Real
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -63,25 +64,33 @@ class Channel(NamedTuple):
 Recording = Path | bytes | BinaryIO | SampleArray | Channel
 
 
-def recording_of(given: Any, rate: int = 0) -> Recording:
+def recording_of(given: Any, rate: float = 0) -> Recording:
     """Return a recording of a path, of a file or its bytes, or of an array of samples.
 
     rate: samples a second of an array; InputError without it.
     """
+    if isinstance(given, io.TextIOBase):
+        raise InputError("a recording opened as text", "a file of bytes", "open it in mode 'rb'")
     if isinstance(given, SampleArray) or hasattr(given, "read"):
         return given
     if isinstance(given, (str, Path)):
+        if not str(given):
+            raise InputError("an empty path of a recording", "the path of a file")
         return Path(given)
     if isinstance(given, (bytes, bytearray)):
         return bytes(given)
     if isinstance(given, (list, tuple)) and given and isinstance(given[0], (str, Path, bytes)):
-        raise InputError(f"{len(given)} recordings in one call", "one", "call it for each of them")
+        raise InputError(
+            f"a list of recordings ({len(given)}) in place of one",
+            "a path, a file or its bytes",
+            "give each recording by itself",
+        )
     if not (isinstance(given, (list, tuple)) or hasattr(given, "ndim")):
         found = f"a recording of type {type(given).__name__}"
         raise InputError(found, "a path, a file, bytes, or an array of samples with its rate")
     if not rate:
-        raise InputError("an array of samples without its rate", "transcribe(samples, rate=16000)")
-    if not isinstance(rate, (int, float)):
+        raise InputError("an array of samples without its rate", "samples a second: rate=16000")
+    if not isinstance(rate, Real):  # those of NumPy, too
         raise InputError(f"a rate of type {type(rate).__name__}", "samples a second: rate=16000")
     return SampleArray(given, rate)
 

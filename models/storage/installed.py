@@ -59,6 +59,8 @@ def find_model(name: str | Path, task: str = "") -> Path:
     models for the task if one is given. A path that does not exist is returned unchanged; reading
     it reports the error.
     """
+    if not str(name):
+        raise NotFoundError("an empty name of a model", "a name or a folder", "see `attn models`")
     path = Path(name)
     if path.suffix == ".zip" and path.is_file():
         raise InputError(

@@ -166,7 +166,7 @@ def test_mistakes_are_one_line(cases: dict[str, Case]) -> None:
         "2 translations of 1 texts": lambda: explain("A dog.", target=["a", "b"]),
         "a text of type NoneType": lambda: explain(["A dog."], target=[None]),
         "a pair with an empty side": lambda: explain("A dog.", target=""),
-        "a language of type int": lambda: explain("A dog.", to=3),
+        "to = 3; expected str": lambda: explain("A dog.", to=3),
         "target language 'xx'": lambda: explain("A dog.", to="xx"),
         "no method that the model supports": lambda: classifier.explain("a", method="rollout"),
         "features of an image": lambda: captioner.explain(features),

@@ -212,7 +212,10 @@ def test_what_is_no_text_or_no_device_is_refused(tiny_bundle: Path) -> None:
         with pytest.raises(ModelError, match="a text of type .*; expected str"):
             translator.translate(wrong)
     calls: tuple[tuple[Callable[[], object], str], ...] = (
-        (lambda: translator.translate("A dog.", to=None), "a language of type NoneType"),
+        (
+            lambda: translator.translate("A dog.", to=None),
+            "to = None; expected str or a list of str; see help.Translator.translate",
+        ),
         (lambda: translator.translate("A dog.", search={"beam": 2}), "settings of type dict"),
         (lambda: translator.translate("A \ud800 dog."), "half a character"),
         (lambda: translator.align(["A", "B"], ["A"]), "1 translations of 2 texts"),

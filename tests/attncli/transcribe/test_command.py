@@ -126,7 +126,7 @@ def test_what_cannot_be_transcribed_is_one_line(speech_model: Path, wavs: Path) 
         transcriber.model.output.bias.fill_(torch.nan)
     calls: dict[str, Callable[[], Any]] = {
         "know the language de; expected en or no": lambda: transcriber.languages("de"),
-        "2 recordings in one call": lambda: transcriber.transcribe([path, path]),
+        "a list of recordings .2. in place of one": lambda: transcriber.transcribe([path, path]),
         "without its rate": lambda: transcriber.transcribe(np.ones(9)),
         "rate of -5": lambda: transcriber.transcribe(np.ones(9), rate=-5),
         "not finite": lambda: transcriber.transcribe(path),
