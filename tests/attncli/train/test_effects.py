@@ -13,7 +13,7 @@ from attncli.train.configuration import check_effects, preset_config, run_config
 from attncli.training.config import RunConfig, from_toml, to_toml
 from attncli.training.sources import find_training_source
 from models.core.errors import ModelError
-from models.core.settings import flat, need_of, overridden, to_dict
+from models.core.settings import fields_of, flat, need_of, overridden, to_dict
 from models.storage.presets import PRESETS
 from tests.attncli.command_line import Attn
 
@@ -33,10 +33,21 @@ def useless() -> Iterator[tuple[str, str]]:
                 and place.removeprefix("data.") not in run.data.paths()
             ):
                 yield source.default_preset, f"{place}={value_of(run, place)}"
+        own = fields_of(source.table)
+        for name, value in foreign_data().items():
+            if name.partition(".")[0] not in own:
+                yield source.default_preset, f"data.{name}={value}"
     yield "transformer-tiny", "model.cell=lstm"
     yield "transformer-tiny", "search.max_caption=9"
     yield "show-attend-tell-soft-nano", "search.max_ratio=3"
     yield "transformer-tiny", "model.attention.window_size=3"
+
+
+def foreign_data() -> dict[str, object]:
+    """Return the defaults of the settings of [data] of every kind of input, but no tables."""
+    tables = [find_training_source(kind).table() for kind in TRAINING]
+    found = {name: value for table in tables for name, value in flat(to_dict(table)).items()}
+    return {name: value for name, value in found.items() if not isinstance(value, tuple)}
 
 
 def value_of(run: RunConfig, place: str) -> str:
@@ -54,7 +65,7 @@ def test_every_door_says_that_a_setting_has_no_effect(
 ) -> None:
     place, _, value = setting.partition("=")
     table, _, name = place.rpartition(".")
-    value = value if value[0].isdigit() else f'"{value}"'
+    value = value if value.replace(".", "").isdigit() else f'"{value}"'
     file = tmp_path / "run.toml"
     file.write_text(f'preset = "{preset}"\n[{table}]\n{name} = {value}\n')
     own = ("-o", tmp_path / "run", "--dry-run")
@@ -65,7 +76,7 @@ def test_every_door_says_that_a_setting_has_no_effect(
     }
     [message] = found
     assert message.startswith(f"attn: {place} ") and message.count("\n") == 1
-    assert " has no effect " in message or f" for preset {preset} " in message
+    assert " has no effect " in message
 
 
 @pytest.mark.parametrize("preset", PRESETS)
