@@ -25,6 +25,9 @@ from models.core.settings import (
 from models.core.sources import source_of
 from models.storage.presets import preset as find_preset
 
+# settings that only an option gives
+OPTIONS = {"preset": "--preset NAME", "start_from": "--start-from MODEL"}
+
 
 def preset_config(name: str) -> RunConfig:
     """Return the settings of a preset."""
@@ -40,6 +43,9 @@ def run_config(
     preset: its name; values: tables of a TOML file; assignments: `section.key=value` strings.
     """
     config, values, assignments = preset_config(preset), values or {}, list(assignments)
+    for name, option in OPTIONS.items():
+        if any(text.partition("=")[0].strip() == name for text in assignments):
+            raise ConfigurationError(f"{name} given with -s", option)
     named = [text for text in assignments if text.strip().startswith("model.")]
     given = {"model": values["model"]} if "model" in values else {}
     config = config.of_kind(overridden(config, named, given, stored=True).model.family)
