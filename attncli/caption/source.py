@@ -61,6 +61,11 @@ class ImageData(DataConfig):
     CACHES = ("features",)
 
     @property
+    def has_regions(self) -> bool:
+        """True if the cells of words are named."""
+        return bool(self.regions)
+
+    @property
     def is_given(self) -> bool:
         """True if images or a file of captions are named."""
         return bool(self.images or self.captions)
@@ -113,8 +118,8 @@ class ImageTraining(TrainingSource):
     def check(self) -> None:
         """Refuse texts, images without captions, and captions without images."""
         super().check()
-        if bool(self.data.regions) != bool(self.train.attention.regions):
-            raise ModelError("one of data.regions and train.attention.regions", "both")
+        if self.data.regions and not self.train.attention.regions:
+            raise ModelError("data.regions without train.attention.regions", "both")
 
     @classmethod
     def shipped_weights(cls, config: Any) -> dict[str, str]:

@@ -31,6 +31,7 @@ class LabelData(DataConfig):
         needs=Need("data.labels"),
     )
 
+    HAS_BLEU = False
     PARTS = MappingProxyType({"train": "labels", "dev": "dev_labels"})
 
     def rows(self, files: Sequence[Path | str], part: str = "train") -> list[LabelledText]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from attncli.train.command_line import table_of
 from attncli.train.folder import RunFolder, read_config
 from attncli.training.config import read_run_config
-from attncli.training.sources import training_source
+from attncli.training.sources import kinds_with, training_source
 from models.core.errors import ConfigurationError, ModelError
 from models.core.settings import Tables, Values, fields_of, from_dict, merged, to_dict
+from models.core.sources import source_of
 from models.core.use_config import SavedSearchConfig
 from models.storage.presets import PRESETS
 from models.storage.settings import REPLAY as REPLAY_FILE
@@ -58,7 +59,12 @@ def fitted(values: Values, given: Collection[str]) -> Tables:
 
     values: the tables of settings. given: names of the settings that the user set.
     """
-    source, count = training_source(values["model"]["family"]), COUNTED
+    family, count = values["model"]["family"], COUNTED
+    source = training_source(family)
+    others = values["data"].keys() - fields_of(source.table).keys()
+    if kinds_with(others):
+        name, ability = Path(values["start_from"]).name, source_of(family).ability
+        raise ModelError(f"{name} {ability}", "", f"give {source.inputs()}")
     data = from_dict(source.table, values["data"], where="data")
     with suppress(ModelError):
         count = data.count(COUNTED)

@@ -33,6 +33,7 @@ from attncli.train.folder import RunFolder
 from attncli.training.config import DataConfig, RunConfig, TrainConfig
 from attncli.training.sources import TrainingSource, training_source
 from attncli.translate.corpora import parse_corpus
+from models.core.errors import ModelError
 from models.core.files import write_text
 from models.core.sources import source_of
 
@@ -178,6 +179,9 @@ class TrainCommand(command_line.RunOptions):
         dev_corpora = [parse_corpus(text) for text in self.dev_corpus]
         if self.source or self.to:
             files, named = command_line.files_of_direction(files, self.source, self.to)
+            if not (named or own):
+                found = "--from and --to without training files of sentence pairs"
+                raise ModelError(found, "SOURCE and TARGET, or one TSV")
             dev, named_dev = command_line.files_of_direction(dev, self.source, self.to)
             corpora, dev_corpora = [*corpora, *named], [*dev_corpora, *named_dev]
         return own, settings(

@@ -215,10 +215,6 @@ def _preset(values: Values, preset: str | None, assignments: list[str]) -> str:
     """Return the preset; raise a ModelError if two different ones are named."""
     if preset and values.get("start_from"):
         raise ModelError(f"--preset {preset} with --start-from", "one of them")
-    given = {assignment.partition("=")[0].strip() for assignment in assignments}
-    for name, option in (("preset", "--preset NAME"), ("start_from", "--start-from MODEL")):
-        if name in given:
-            raise ModelError(f"{name} given with -s", option)
     stored = str(values.get("preset", ""))
     if preset and stored and preset != stored:
         raise ModelError(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from attncli.task.table import TRAINING
 from attncli.training.config import RunConfig
-from attncli.training.sources import find_training_source, not_for, source_of_run
+from attncli.training.sources import kinds_with, not_for, source_of_run
 from models.core.errors import ConfigurationError
 from models.core.settings import (
     Values,
@@ -26,6 +25,9 @@ from models.core.settings import (
 from models.core.sources import source_of
 from models.storage.presets import preset as find_preset
 
+# settings that only an option gives
+OPTIONS = {"preset": "--preset NAME", "start_from": "--start-from MODEL"}
+
 
 def preset_config(name: str) -> RunConfig:
     """Return the settings of a preset."""
@@ -41,17 +43,19 @@ def run_config(
     preset: its name; values: tables of a TOML file; assignments: `section.key=value` strings.
     """
     config, values, assignments = preset_config(preset), values or {}, list(assignments)
+    for name, option in OPTIONS.items():
+        if any(text.partition("=")[0].strip() == name for text in assignments):
+            raise ConfigurationError(f"{name} given with -s", option)
     named = [text for text in assignments if text.strip().startswith("model.")]
     given = {"model": values["model"]} if "model" in values else {}
     config = config.of_kind(overridden(config, named, given, stored=True).model.family)
     own = fields_of(type(config.data))
-    others = [name for name in data_names(values, assignments) if name not in own]
-    # another kind of input is not imported before one of its settings is given
-    tables = [find_training_source(kind).table for kind in TRAINING if others]
-    for name in others:
-        if any(name in fields_of(table) for table in tables):
-            source = source_of_run(config)
-            raise not_for(f"data.{name}", source.named, source.unit)
+    for name in data_names(values, assignments):
+        first = name.partition(".")[0]
+        # another kind of input is not imported before one of its settings is given
+        if first not in own and (others := kinds_with([first])):
+            source, units = source_of_run(config), [other.unit for other in others]
+            raise not_for(f"data.{name}", source.named, source.unit, units)
     config = overridden(config, assignments, values, stored=True)
     check_limits(config)
     source_of_run(config).check()
@@ -63,7 +67,7 @@ def data_names(values: Mapping[str, object], assignments: Iterable[str]) -> list
     table = values.get("data", {})
     places = [text.partition("=")[0].strip() for text in assignments]
     own = [place.removeprefix("data.") for place in places if place.startswith("data.")]
-    return [*(table if isinstance(table, Mapping) else ()), *own]
+    return [*(flat(table) if isinstance(table, Mapping) else ()), *own]
 
 
 def check_effects(

@@ -67,6 +67,7 @@ class DataConfig:
     PARTS: ClassVar[Mapping[str, str]] = {"train": "train", "dev": "dev"}  # part: its setting
     FOLDERS: ClassVar[tuple[str, ...]] = ()  # settings of further files and folders to read
     CACHES: ClassVar[tuple[str, ...]] = ()  # settings of folders to write
+    HAS_BLEU: ClassVar[bool] = True  # BLEU, or the token error rate, measures outputs
 
     @classmethod
     def paths(cls) -> tuple[str, ...]:
@@ -101,6 +102,11 @@ class DataConfig:
     def is_given(self) -> bool:
         """True if there are files to train on."""
         return bool(self.files)
+
+    @property
+    def has_regions(self) -> bool:
+        """True if it is known which slots a target token names."""
+        return False
 
     def rows(self, files: Sequence[Path | str], part: str = "train") -> Iterable[object]:
         """Return the examples of files of this kind; a ModelError if they have another form.
@@ -225,6 +231,7 @@ class TrainConfig:
     bleu_tokenizer: str = option(
         "13a",
         "sacreBLEU's tokenizer, for BLEU and the token error rate; none: tokens between spaces",
+        needs=Need("data.HAS_BLEU", "outputs that BLEU measures"),
         choices=get_args(BleuTokenizer),
     )
     patience: int = option(

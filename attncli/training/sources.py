@@ -83,6 +83,16 @@ class TrainingSource:
         return cls.default_preset
 
     @classmethod
+    def inputs(cls) -> str:
+        """Return what a command line gives to train on: "--audio and --transcripts"."""
+        name = cls.table.PARTS["train"]
+        if name == "train":
+            return f"files of {cls.unit}"
+        need = need_of(cls.table(), name)
+        needed = [need.place.removeprefix("data.")] if need else []
+        return " and ".join(f"--{each}" for each in (*needed, name))
+
+    @classmethod
     def fingerprints(cls, data: DataConfig) -> dict[str, str]:
         """Return a hash of the content of each part of the data, by name."""
         parts = {part: data.named(name) for part, name in data.PARTS.items()}
@@ -148,7 +158,9 @@ class TrainingSource:
         for name, declared in fields_of(TrainConfig).items():
             is_missing = declared.metadata.get("of_some") and name not in self.settings
             if is_missing and getattr(self.train, name):
-                raise not_for(f"train.{name}", self.named, self.unit)
+                others = (find_training_source(kind) for kind in TRAINING)
+                read_by = [one.unit for one in others if name in one.settings]
+                raise not_for(f"train.{name}", self.named, self.unit, read_by)
         for name in self.data.paths():
             need = need_of(self, f"data.{name}")
             if need and getattr(self.data, name) and not need.is_met(self):
@@ -183,10 +195,20 @@ class TrainingSource:
         return found
 
 
-def not_for(setting: str, named: str, unit: str) -> ModelError:
-    """Return the error for a setting of another kind of input. named: preset and family."""
-    hint = "leave it out, or choose another preset"
-    return ModelError(f"{setting} for {named}", f"{unit} without it", hint)
+def not_for(setting: str, named: str, unit: str, others: Iterable[str]) -> ModelError:
+    """Return the error for a setting of other kinds of input.
+
+    named: preset and family. unit: plural name of their examples. others: those of kinds with the
+    setting.
+    """
+    found = f"{setting} has no effect on {unit}, the examples of {named}"
+    return ModelError(found, " or ".join(others), "leave it out, or choose another preset")
+
+
+def kinds_with(names: Iterable[str]) -> list[type[TrainingSource]]:
+    """Return the kinds of input whose table [data] has one of some settings."""
+    every = map(find_training_source, TRAINING)
+    return [source for source in every if fields_of(source.table).keys() & {*names}]
 
 
 @cache

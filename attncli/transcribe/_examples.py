@@ -24,7 +24,7 @@ from attncli.data.lines import open_text
 from attncli.training.examples import Examples, Side
 from models.core.config import HOP
 from models.core.errors import ConfigurationError, ModelError
-from models.core.settings import option
+from models.core.settings import Need, option
 from models.core.types import Batch
 from models.search.batching import pad, teacher_forcing_batch
 from models.speech.config import AudioConfig
@@ -65,6 +65,9 @@ def read_transcripts(path: Path | str) -> list[Transcribed]:
     return found
 
 
+JOINED = Need("data.augment.joins", "data.augment.join")
+
+
 @dataclass(frozen=True)
 class AugmentConfig:
     """Changes of the sound in training."""
@@ -77,10 +80,13 @@ class AugmentConfig:
         0,
         "epochs in which the recordings of an example grow from the fewest to the most of join "
         "(Bengio et al. 2009): attention is learned sooner",
+        needs=JOINED,
         at_most=100_000,
     )
     pause: str = option(
-        "50-400", "ms of silence between joined recordings, and before and after half of them"
+        "50-400",
+        "ms of silence between joined recordings, and before and after half of them",
+        needs=JOINED,
     )
     noise: str = option(
         "", "white noise in dB below the sound, such as 10-40, lower is louder (empty: none)"
@@ -105,6 +111,11 @@ class AugmentConfig:
     mask_frames: int = option(
         0, "SpecAugment: most frames of each of two masks; a fifth at most", at_most=10_000
     )
+
+    @property
+    def joins(self) -> bool:
+        """True if an example can have several recordings."""
+        return range_of(self.join, "data.augment.join")[1] > 1
 
 
 def range_of(text: str, setting: str) -> tuple[int, int]:
@@ -188,8 +199,7 @@ class SoundExamples(Examples):
     def lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths (N,): about the slots of every sound, and the tokens of every text."""
         samples, pause = self.table.lengths, sum(range_of(self.augment.pause, "pause")) / 2000
-        joins = range_of(self.augment.join, "join")[1] > 1
-        pauses = [(len(each) + 1) * pause * joins for each in self.joined]
+        pauses = [(len(each) + 1) * pause * self.augment.joins for each in self.joined]
         totals = [samples[each].sum() / self.audio.rate for each in self.joined]
         frames = (np.array(totals) + pauses) * 1000 / HOP
         return np.ceil(frames / self.slot_frames).astype(np.int64), np.array([*map(len, self.ids)])
@@ -219,7 +229,7 @@ class SoundExamples(Examples):
         """Return the samples of an example: recordings, pauses and noise."""
         augment, rate = self.augment, self.audio.rate
         parts = [changed(self.table[number], augment, random) for number in recordings]
-        if range_of(augment.join, "data.augment.join")[1] > 1:
+        if augment.joins:
             low, high = range_of(augment.pause, "data.augment.pause")
             lengths = random.uniform(low, high, len(parts) + 1) * rate / 1000
             lengths[[0, -1]] *= random.random(2) < 0.5  # files often begin and end with a word

@@ -51,6 +51,7 @@ class AudioData(DataConfig):
 
     PARTS = MappingProxyType({"train": "transcripts", "dev": "dev_transcripts"})
     FOLDERS = ("audio",)
+    HAS_BLEU = False
 
     def rows(self, files: Sequence[Path | str], part: str = "train") -> list[Transcribed]:
         """Return the rows of a table of recordings."""

@@ -10,9 +10,8 @@ from pathlib import Path
 from attncli.data.corpus import CorpusPair, read_pairs
 from attncli.training.config import DataConfig
 from attncli.translate.corpora import CorpusConfig, with_absolute_paths
-from models.core.settings import Need, option
-
-LANGUAGES = Need("data.corpora", "languages (--corpus)")
+from models.core.settings import option
+from models.core.use_config import CORPORA
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class TextData(DataConfig):
         0.0,
         "multilingual, with an initial model: share of the examples that are of its replay set, so "
         "that it does not forget; --start-from sets a half",
-        needs=LANGUAGES,
+        needs=CORPORA,
         below=1,
     )
     links: str = option(
@@ -50,7 +49,7 @@ class TextData(DataConfig):
         1.0,
         "multilingual: T in share ~ weight pairs^(1/T) of a direction; above 1 small corpora are "
         "repeated (Arivazhagan et al. 2019)",
-        needs=LANGUAGES,
+        needs=CORPORA,
         least=1,
     )
     concatenate: float = option(
@@ -67,6 +66,11 @@ class TextData(DataConfig):
     )
 
     FOLDERS = ("links", "lexicon")
+
+    @property
+    def has_regions(self) -> bool:
+        """True if there are word links."""
+        return bool(self.links)
 
     @property
     def files(self) -> tuple[str, ...]:

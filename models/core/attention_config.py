@@ -13,11 +13,17 @@ from inspect import get_annotations
 from typing import Any, ClassVar, Literal, cast
 
 from models.core.registry import SETTINGS, config_of, is_name, names
-from models.core.settings import MAX_SIZE, Settings, fields_of, merged, option
+from models.core.settings import MAX_SIZE, Need, Settings, fields_of, merged, option
 
 RECURRENT_SCORE = "additive"  # where model.attention.score is empty; also of a pooling
 TRANSFORMER_SCORE = "scaled_dot"  # of a Transformer's decoder and self-attention
 PARTS = ("score", "window", "normalise", "read")  # of an attention
+SOFT = Need("model.attends_softly", "soft attention")
+REINFORCE = Need(
+    "model.attention.read_gradient=reinforce",
+    "hard attention that learns by REINFORCE (model.attention.read=hard)",
+)
+REGIONS = Need("data.has_regions", "data.links (sentence pairs) or data.regions (captioners)")
 ReadMode = Literal["argmax", "sample", "expected"]  # of hard attention, outside training
 
 
@@ -141,27 +147,37 @@ class AttentionLossConfig(Settings):
         "none",
         "penalty on the sum of weights per slot: none, see (repeated attention) or "
         "doubly_stochastic (distance from 1)",
+        needs=SOFT,
         choices=("none", "see", "doubly_stochastic"),
     )
-    coverage_weight: float = option(1.0, "weight of the coverage penalty")
+    coverage_weight: float = option(
+        1.0, "weight of the coverage penalty", needs=Need("train.attention.coverage")
+    )
     reinforce: float = option(
-        1.0, "hard attention: weight of the REINFORCE term, lambda_r of Xu et al. 2015"
+        1.0,
+        "hard attention: weight of the REINFORCE term, lambda_r of Xu et al. 2015",
+        needs=REINFORCE,
     )
     entropy: float = option(
-        0.01, "hard attention: weight of the entropy term, lambda_e of Xu et al. 2015"
+        0.01,
+        "hard attention: weight of the entropy term, lambda_e of Xu et al. 2015",
+        needs=REINFORCE,
     )
     peaked: float = option(
         0.0,
         "soft attention: weight of the penalty on the entropy of each step's weights, in nats, "
         "which concentrates attention on few slots (0: none)",
+        needs=SOFT,
     )
     regions: float = option(
         0.0,
         "weight of the term that draws attention to the cells of data.regions (captioners) or to "
         "the words of data.links (sentence pairs; then 0.05 if it is not given); 0: none",
+        needs=REGIONS,
     )
     redundancy: float = option(
         0.0,
         "classifier: weight of the penalty |A A^T - I|^2 on the weights A of several heads, which "
         "makes them read different slots (Lin et al. 2017)",
+        needs=Need("model.pools_by_attention", "a classifier whose pooling has attention"),
     )

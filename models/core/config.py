@@ -25,6 +25,7 @@ from models.core.settings import (
     MAX_LAYERS,
     MAX_SIZE,
     MAX_SLOTS,
+    Need,
     Settings,
     fields_of,
     merged,
@@ -40,6 +41,7 @@ BATCH_IMAGES = 32  # images computed at a time when a captioner is used
 HOP = 10  # ms from one frame of sound to the next
 
 NO_COPY = "none"
+PLAIN_POOLINGS = ("mean", "max")  # without attention
 
 FormOfAddress = Literal["formal", "informal"]
 # families of 2.0: their present names
@@ -80,6 +82,7 @@ class ImageConfig(Settings):
         True,
         "captioner-transformer: map the features of cells to the size of the decoder, with learned "
         "positions; false: attention reads the features, with vit those of class tokens, too",
+        needs=Need("model.family=captioner-transformer"),
     )
     layer_norm: bool = option(False, "apply layer normalisation to the features of a cell")
     dropout: float = option(
@@ -268,7 +271,10 @@ class BlocksConfig(TextConfig, EncoderConfig):
         registry="position",
     )
     position_offset: int = option(
-        0, "sinusoidal, sinusoidal_2017: position of the first token", at_most=MAX_SLOTS
+        0,
+        "sinusoidal, sinusoidal_2017: position of the first token",
+        needs=Need("model.position=sinusoidal,sinusoidal_2017", "sinusoidal positions"),
+        at_most=MAX_SLOTS,
     )
     norm: str = option(
         "pre",
@@ -313,6 +319,16 @@ class AttendingConfig(ModelConfig):
         AttentionConfig.of, "attention of the decoder to the memory, or of a classifier's pooling"
     )
 
+    @property
+    def attends(self) -> bool:
+        """True if the settings of the attention have an effect."""
+        return True
+
+    @property
+    def attends_softly(self) -> bool:
+        """True if the weights of the attention have a gradient."""
+        return self.attends and self.attention.read != "hard"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TransformerDecoderConfig(AttendingConfig, DecoderConfig, BlocksConfig):
@@ -350,6 +366,18 @@ class PoolingConfig(AttendingConfig):
         "classifier: pooling of the slots into one vector; `attn models` lists them",
         registry="pooling",
     )
+    attention: AttentionConfig = option(
+        AttentionConfig.of,
+        "attention of a classifier's pooling",
+        needs=Need("model.attends", "a pooling with attention (model.pooling)"),
+    )
+
+    @property
+    def attends(self) -> bool:
+        """True if the pooling has attention."""
+        return self.pooling not in PLAIN_POOLINGS
+
+    pools_by_attention = attends
 
     def chosen(self, values: Mapping[str, object]) -> ModelConfig:
         """Return the settings in the class of the family, and those of its pooling's attention."""

@@ -31,6 +31,8 @@ MAX_LAYERS = 256
 MAX_SLOTS = 2**20  # source and target lengths
 MAX_SEED = 2**63 - 1
 
+ABSENT = (None, "", "none", 0, False, ())  # values without effect
+
 DEEPEST = 1000  # parts of a dotted key of TOML, whose time grows with their square
 
 
@@ -82,14 +84,16 @@ class Limits:
 class Need(NamedTuple):
     """Another setting, without which a setting has no effect."""
 
-    place: str  # "train.schedule=plateau"; without a value: one that is not empty, 0 or false
+    # "train.schedule=plateau", or several values with commas; without a value: one that is not
+    # empty, none, 0 or false. A property or class attribute is a setting here, too.
+    place: str
     words: str = ""  # for messages; "": the place
 
     def is_met(self, config: object) -> bool:
         """Return True if the other setting has the value that is needed."""
         place, _, wanted = self.place.partition("=")
         value = value_at(config, place)
-        return str(value).lower() == wanted if wanted else bool(value)
+        return str(value).lower() in wanted.split(",") if wanted else value not in ABSENT
 
     def __str__(self) -> str:
         return self.words or self.place
@@ -100,13 +104,14 @@ def option(
 ) -> Any:
     """Declare a dataclass field: its default, its doc, and the fields of its `Limits`.
 
-    needs: another setting, without which this one has no effect. of_some: True for a setting that
-    some kinds of input do not have.
+    needs: another setting, without which this one, or each of a table, has no effect. of_some: True
+    for a setting that some kinds of input do not have.
     A number is at least 0 unless `least` or `above` is given. A class as default, or a function
     that returns an object of it, declares a nested table of settings.
     """
     if callable(default):
-        return field(default_factory=default, metadata={"doc": doc, "limits": Limits()})
+        stated = {"doc": doc, "limits": Limits(), "needs": needs}
+        return field(default_factory=default, metadata=stated)
     is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
     if is_number and "above" not in limits:
         limits = {"least": 0, **limits}
@@ -156,11 +161,12 @@ def limits_of(config_class: type, name: str) -> Limits:
 
 
 def need_of(config: object, place: str) -> Need | None:
-    """Return what a setting needs for an effect, if it needs another one. place: as train.lr."""
+    """Return what a setting, or its table, needs for an effect. place: as train.lr."""
     table, _, name = place.rpartition(".")
     owner = type(value_at(config, table) if table else config)
     known = fields_of(owner).get(name) if dataclasses.is_dataclass(owner) else None
-    return known.metadata.get("needs") if known else None
+    own = known.metadata.get("needs") if known else None
+    return own or (need_of(config, table) if table else None)
 
 
 def check_needs(config: object, usual: object, places: Iterable[str]) -> None:

@@ -12,6 +12,8 @@ TOKEN_KINDS = ("unigram", "bpe", "char", "word")
 
 SYMMETRISE = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 SAMPLING = Need("search.method=sample")
+CORPORA = Need("data.corpora", "corpora with languages (--corpus)")
+LANGUAGES = Need("tokenizer.languages", CORPORA.words)
 LARGEST = 1e9  # weight of a calibration
 
 
@@ -37,16 +39,21 @@ class TokenizerConfig:
         "joint=false. With --start-from its tokens are added to those of the initial model",
     )
     languages: tuple[str, ...] = option(
-        (), "multilingual: language codes; the source begins with the token <2code> of the target"
+        (),
+        "multilingual: language codes; the source begins with the token <2code> of the target",
+        needs=CORPORA,
     )
     directions: tuple[str, ...] = option(
-        (), "multilingual: directions of the training data, such as en-de; others are zero-shot"
+        (),
+        "multilingual: directions of the training data, such as en-de; others are zero-shot",
+        needs=LANGUAGES,
     )
     language_tokens: str = option(
         "target",
         "multilingual: target, the source begins with its target language (Johnson et al. 2017); "
         "both, the source begins with its language, and the output with the target language (Fan "
         "et al. 2021)",
+        needs=LANGUAGES,
         choices=("target", "both"),
     )
 

@@ -13,8 +13,11 @@ from models.core.config import (
     TransformerDecoderConfig,
     named,
 )
-from models.core.settings import MAX_SIZE, Settings, option
+from models.core.settings import MAX_SIZE, Need, Settings, option
 from models.core.sources import Source
+
+RECURRENT = Need("model.family=listen-attend-spell")
+CONVOLUTIONAL = Need("model.family=speech-transformer")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,22 +35,36 @@ class AudioConfig(Settings):
         "as silence of zeros, is raised to that",
     )
     stack: int = option(
-        3, "listen-attend-spell: frames side by side in an input", least=1, at_most=64
+        3,
+        "listen-attend-spell: frames side by side in an input",
+        needs=RECURRENT,
+        least=1,
+        at_most=64,
     )
     halvings: int = option(
-        1, "listen-attend-spell: how many of the last encoder layers read pairs", at_most=8
+        1,
+        "listen-attend-spell: how many of the last encoder layers read pairs",
+        needs=RECURRENT,
+        at_most=8,
     )
     channels: int = option(
-        32, "speech-transformer: channels of the two convolutions", least=1, at_most=MAX_SIZE
+        32,
+        "speech-transformer: channels of the two convolutions",
+        needs=CONVOLUTIONAL,
+        least=1,
+        at_most=MAX_SIZE,
     )
     padded: float = option(
         0.0,
         "Whisper: seconds of a window, padded with zeros, that it reads; speech-transformer then "
         "has the features and convolutions of Radford et al. 2022 (0: those of Dong et al. 2018)",
+        needs=CONVOLUTIONAL,
         at_most=600,
     )
     alignment_heads: tuple[str, ...] = option(
-        (), "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)"
+        (),
+        "Whisper: heads that give the times of words, as layer.head (empty: the upper layers)",
+        needs=Need("model.audio.padded"),
     )
 
 

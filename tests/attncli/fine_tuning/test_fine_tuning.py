@@ -16,7 +16,8 @@ from attncli.fine_tuning import _retention as retention
 from attncli.fine_tuning import replay
 from attncli.fine_tuning._retention import Tensors
 from attncli.fine_tuning.replay_set import ReplayPair, pack_replay, read_replay
-from attncli.fine_tuning.settings import BOUNDED, MAX_PASSES, MIN_PASSES, fine_tuning
+from attncli.fine_tuning.settings import BOUNDED, MAX_PASSES, MIN_PASSES, fine_tuning, fitted
+from attncli.task.table import TRAINING
 from attncli.train import estimate
 from attncli.train.command_line import settings, with_languages
 from attncli.train.events import AlreadyFinished, Evaluated, FinalModel, Interrupted, read_log
@@ -25,15 +26,19 @@ from attncli.train.run import Run
 from attncli.training.config import RunConfig, TrainConfig
 from attncli.training.dev import DevSet
 from attncli.training.interfaces import Compared, Report
+from attncli.training.sources import find_training_source
 from attncli.translate._settings import TextData
 from attncli.translate.corpora import CorpusConfig, parse_corpus
 from attncli.translate.dev import DevDirections, DevTexts
 from attncli.translate.memory import read_memory
 from attncli.translate.mixture import Mixture
 from models.core.errors import DamagedError, ModelError
+from models.core.settings import fields_of
+from models.core.sources import source_of
 from models.core.use_config import AlignConfig, TokenizerConfig
 from models.networks.bundle import read
 from models.storage.digests import write_files
+from models.storage.presets import PRESETS
 from models.storage.settings import REPLAY, write_alignment
 from models.storage.weights import bundle_weights
 from tests.attncli.command_line import Attn, flags
@@ -373,3 +378,19 @@ def test_an_initial_model_keeps_the_order_of_its_languages() -> None:
     stored = TokenizerConfig(languages=("en", "de", "fr"), directions=("en-de",))
     data = TextData(corpora=(CorpusConfig("de-en", ("a.tsv",)),))
     assert with_languages(stored, data, "model").languages == stored.languages
+
+
+@pytest.mark.parametrize("kind", TRAINING)
+def test_files_of_another_kind_are_refused_by_what_the_initial_model_reads(
+    kind: str,
+) -> None:
+    source = find_training_source(kind)
+    family = str(PRESETS[source.default_preset].model["family"])
+    values = {"model": {"family": family}, "start_from": "models/one"}
+    for other in map(find_training_source, TRAINING):
+        if other.table.PARTS["train"] not in fields_of(source.table):
+            data = {other.table.PARTS["train"]: "given"}
+            with pytest.raises(ModelError) as error:
+                fitted({**values, "data": data}, ())
+            assert str(error.value) == f"one {source_of(family).ability}; give {source.inputs()}"
+    assert find_training_source("labelled_text").inputs() == "--labels"
