@@ -93,6 +93,7 @@ class LinePreparation:
         spans = [span for text in texts for span in self._pieces(tagged, *text)]
         if not spans:
             return {}
+        last = tagged.text[slice(*spans[-1])]
         tagged, spans = tagged.changed(self._as_read, spans)
         edges = [0, *(edge for span in spans for edge in span), len(tagged.text)]
         cut = [tagged.text[start:end] for start, end in pairwise(edges)]
@@ -100,6 +101,7 @@ class LinePreparation:
         text = "".join(map("".join, zip_longest(gaps, pieces, fillvalue="")))
         tagged = tagged._replace(text=text, parts=self.parts)
         around = {"gaps": tuple(gaps), "parts": self.parts, "key": key, "capitals": capitals}
+        around["open"] = pieces[-1].endswith(".") and not last.endswith(".")  # 9 p.m. for 9 PM
         return {"pieces": tuple(pieces), "tagged": tagged, **around}
 
     def _outer(self, text: str) -> tuple[str, str]:
@@ -178,7 +180,7 @@ class LinePreparation:
         if self.is_verbatim:
             return text
         if self.form.parts:
-            text = with_half_days(text)
+            text = with_half_days(text, *self.languages)
             unknown = "" if text.isascii() else self.model.unknown_characters(text)
             text = text.translate({ord(sign): PLAIN_SIGNS.get(sign, sign) for sign in unknown})
         return composed(prepared(text, self.form), self.model.source_length)
