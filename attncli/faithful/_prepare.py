@@ -108,14 +108,20 @@ class LinePreparation:
         """Return what is before and after the part of a text that the model reads."""
         if self.form.symbols and not all(map(is_outer, text)):
             before, after = outer_symbols(text)
-            # "1. The end" is an item, "1. Mai" is a day
-            items = self.languages[0] not in ("", "de") or text.isupper()
-            item = ITEM.match(text, len(before)) if items else None
-            return (before + item[0] if item else before), after
+            item = ITEM.match(text, len(before))
+            is_item = item and self._is_item(text, item.end())
+            return (before + item[0] if item and is_item else before), after
         if not self.form.spaces:
             return "", ""
         before, _, after = text.partition(text.strip())
         return before, after
+
+    def _is_item(self, text: str, at: int) -> bool:
+        """Return True if the number before a place is that of an item, not "1." as in "1. Mai"."""
+        language = self.languages[0]
+        if language not in ("", "de") or text.isupper():
+            return True
+        return self.model.begins_sentence(text[at:], language)
 
     def _without_key(self, tagged: TaggedLine, inner: Span) -> tuple[TaggedLine, Span, str]:
         """Return a line without the sign of the key of a menu entry, and this sign or ""."""

@@ -239,6 +239,24 @@ def test_every_month_with_a_day_is_that_month(to: str, form: str) -> None:
         assert re.search(rf"(?<!\d){day}(?!\d)", one.text), one.text
 
 
+@pytest.mark.parametrize("to", ["en", "fr"])
+def test_a_german_number_before_a_month_is_a_day_and_before_a_small_word_an_item(to: str) -> None:
+    items = ["Nur heute", "Unser Team", "Klicken Sie hier", "Was ist das?", "Die Software starten"]
+    texts = [*MONTHS["de"], *items]
+    alone = [one.text for one in translated(texts, "de", to)]
+    numbered = [one.text for one in translated([f"3. {text}" for text in texts], "de", to)]
+    for text, one, other in zip(texts, alone, numbered, strict=True):
+        assert (other == f"3. {one}") == (text in items), (text, other)
+
+
+@pytest.mark.parametrize("mark", ["- [ ] ", "* [x] ", "- [X] 2. "])
+@pytest.mark.parametrize(("own", "to"), DIRECTIONS)
+def test_a_check_box_is_a_mark_around_the_text(mark: str, own: str, to: str) -> None:
+    text = {"en": "Save your work", "de": "Die Arbeit speichern"}.get(own, "No")
+    [alone, marked] = translated([text, mark + text], own, to)
+    assert marked.text == mark + alone.text
+
+
 @pytest.mark.parametrize("to", ["de", "fr", "es"])
 @pytest.mark.parametrize("zone", ["GMT", "EST", "UTC"])
 @pytest.mark.parametrize("time", ["5pm", "5 PM", "17:00"])
