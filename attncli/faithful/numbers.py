@@ -35,6 +35,9 @@ HOURS_ALONE = re.compile(rf"{HOUR}(?:{HALF})?\.?")
 SPACED_AM = re.compile(rf"(?<![\w.,:–-])({HOUR})\s(?=am\b)")
 # 18 a.m. 30, as a model writes 18 Uhr 30
 TIME_OF_24 = re.compile(rf"{TIME.pattern}(?:\s([0-5]\d)(?=[.,;!?)]|$))?")
+AFTERNOON = r"(?:1[3-9]|2[0-4])(?:[:.]\d\d)?"
+# 14 to 6 p.m.
+BEHIND_24 = re.compile(rf"(?<![\d.,:])({AFTERNOON}\s?(?:[-–]|\b\w{{1,4}})\s?)({TIME.pattern})")
 NOON = "12"
 PRIVATE = "[\ue000-\uf8ff]"  # marks of parts
 ZONED = re.compile(rf"{HALF}\s({PRIVATE})")  # 5 p.m. GMT
@@ -111,7 +114,8 @@ def with_hours(
     """Return an output whose times are counted as its language and its source do.
 
     "2:30 p.m." of a German output is 14:30. For a source that counts the hours to 24, "15 a.m." is
-    15:00, and "12 a.m." 12:00. shown: returns a text with the parts of its marks.
+    15:00, "12 a.m." 12:00, and "14 to 6 p.m." 14 to 18:00. shown: returns a text with the parts of
+    its marks.
     """
     if language not in STYLES:
         return text
@@ -125,11 +129,12 @@ def with_hours(
     if HALF_DAY.search(own):
         return TIME.sub(lambda time: _in_half_days(time, "", noon=False), text)
     noon = NOON in digits_of(own)
-    return TIME_OF_24.sub(lambda time: _in_half_days(time, time[1] or "", noon=noon), text)
+    text = TIME_OF_24.sub(lambda time: _in_half_days(time, time[1] or "", noon=noon), text)
+    return BEHIND_24.sub(lambda found: found[1] + on_24_hours(found[2]), text)
 
 
 def _as_hour(mark: str, part: str) -> str:
-    return part if re.fullmatch(HOUR, part) else mark
+    return part if re.fullmatch(rf"(?:{HOUR}\s?[-–]\s?)?{HOUR}", part) else mark
 
 
 def _in_half_days(time: re.Match[str], behind: str, *, noon: bool) -> str:

@@ -103,6 +103,16 @@ def test_every_hour_of_half_a_day_is_one_of_24(to: str, frame: str) -> None:
             assert not one.text.endswith("."), (line, one.text)
 
 
+@pytest.mark.parametrize(
+    ("own", "form"), [("de", "von {} bis {} Uhr"), ("fr", "de {} à {} heures"), ("de", "{}-{} Uhr")]
+)
+def test_no_hours_from_and_to_are_counted_in_two_ways(own: str, form: str) -> None:
+    lines = [form.format(first, last) for last in range(14, 24) for first in range(13, last)]
+    for line, one in zip(lines, translated(lines, own, "en"), strict=True):
+        mixed = re.search(r"(1[3-9]|2\d)\D.*[ap]\.m", one.text)
+        assert not mixed or one.checks, (line, one.text)
+
+
 @pytest.mark.parametrize("own", ["de", "fr", "es"])
 def test_twelve_in_half_days_stays_twelve_in_english(own: str) -> None:
     for form in (*HALF_DAY_FORMS, "{} {}. m."):
@@ -295,12 +305,17 @@ def test_times_of_an_output_are_those_of_its_language(text: str, language: str, 
         ("at 3 a.m. 30 people came", "um 3 Uhr kamen 30", "at 3 a.m. 30 people came"),
         ("at \ue000 a.m.", "um \ue000 Uhr", "at 20:00"),
         ("\ue000 a.m. \ue001", "\ue000 Uhr \ue001", "20:30"),
+        ("from 14 to 6 p.m.", "von 14 bis 18 Uhr", "from 14 to 18:00"),
+        ("from 14:30 to 6:15 p.m.", "von 14:30 bis 18:15 Uhr", "from 14:30 to 18:15"),
+        ("from 9 to 5 p.m.", "von 9 bis 17 Uhr", "from 9 to 5 p.m."),
+        ("from 2 to 6 p.m.", "from 2 to 6 p.m.", "from 2 to 6 p.m."),
+        ("\ue002 a.m.", "\ue002 Uhr", "14-18:00"),
     ],
 )
 def test_times_of_an_english_output_are_those_of_its_source(
     text: str, source: str, shown: str
 ) -> None:
-    parts = {"\ue000": "20", "\ue001": "30"}
+    parts = {"\ue000": "20", "\ue001": "30", "\ue002": "14-18"}
 
     def with_parts(text: str) -> str:
         return "".join(parts.get(sign, sign) for sign in text)
