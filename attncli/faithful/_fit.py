@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from attncli.faithful.numbers import with_hours
+from attncli.faithful.numbers import HOURS_ALONE, with_hours
 from attncli.faithful.protect import MARK
 from models.core.types import Hypothesis
-from models.text.normalise import STOPS, without_added_stop
+from models.text.normalise import ABBREVIATION, STOPS, without_added_stop
 
 OPENING = re.compile(r"(\W*)([^\W\d_]+)")  # the first word; protected parts may be before it
 RUN = re.compile(r"[!?](?:\s?[!?])*")  # of signs, perhaps with spaces between
@@ -33,6 +33,7 @@ class Fitting(NamedTuple):
     is_small: Callable[[str], bool]  # returns True for a word that has a small letter in a sentence
     to: str = ""  # language of the outputs, if it is known
     shown: Callable[[str], str] = str  # returns a text with the parts of its marks
+    open: bool = False  # the stop of the last source is none of the line
 
 
 def joined(gaps: Sequence[str], texts: Sequence[str]) -> str:
@@ -65,8 +66,9 @@ def fitted(
     for number, (source, output) in enumerate(zip(sources, outputs, strict=True)):
         before, gap = (sources[number - 1] if number else ""), gaps[number]
         text = with_hours(with_signs(output, source), form.to, source, form.shown)
-        if form.ends or number + 1 < len(sources):
-            text = without_added_stop(text, source)
+        is_last = number + 1 == len(sources)
+        if form.ends or not is_last:
+            text = _with_stop(text, source, form, is_open=form.open and is_last)
         inside = bool(number or gap.strip())
         starts = not before or before.endswith(STOPS) or bool(gap.strip())
         text = _in_case(text, source, form, inside=inside, starts=starts)
@@ -74,6 +76,18 @@ def fitted(
             found[-1] = _without_echo(found[-1], text, before, source)
         found.append(text)
     return found
+
+
+def _with_stop(output: str, source: str, form: Fitting, *, is_open: bool) -> str:
+    """Return an output with a full stop only if its source has one; that of 9 a.m. is none.
+
+    is_open: True if the stop of the source, behind a.m. or p.m., does not end a sentence.
+    """
+    if is_open or HOURS_ALONE.fullmatch(form.shown(source)):
+        if ABBREVIATION.search(form.shown(output)):
+            return output
+        source = source.removesuffix(".")
+    return without_added_stop(output, source)
 
 
 def _in_case(output: str, source: str, form: Fitting, *, inside: bool, starts: bool) -> str:

@@ -93,6 +93,7 @@ class LinePreparation:
         spans = [span for text in texts for span in self._pieces(tagged, *text)]
         if not spans:
             return {}
+        last = tagged.text[slice(*spans[-1])]
         tagged, spans = tagged.changed(self._as_read, spans)
         edges = [0, *(edge for span in spans for edge in span), len(tagged.text)]
         cut = [tagged.text[start:end] for start, end in pairwise(edges)]
@@ -100,20 +101,27 @@ class LinePreparation:
         text = "".join(map("".join, zip_longest(gaps, pieces, fillvalue="")))
         tagged = tagged._replace(text=text, parts=self.parts)
         around = {"gaps": tuple(gaps), "parts": self.parts, "key": key, "capitals": capitals}
+        around["open"] = pieces[-1].endswith(".") and not last.endswith(".")  # 9 p.m. for 9 PM
         return {"pieces": tuple(pieces), "tagged": tagged, **around}
 
     def _outer(self, text: str) -> tuple[str, str]:
         """Return what is before and after the part of a text that the model reads."""
         if self.form.symbols and not all(map(is_outer, text)):
             before, after = outer_symbols(text)
-            # "1. The end" is an item, "1. Mai" is a day
-            items = self.languages[0] not in ("", "de") or text.isupper()
-            item = ITEM.match(text, len(before)) if items else None
-            return (before + item[0] if item else before), after
+            item = ITEM.match(text, len(before))
+            is_item = item and self._is_item(text, item.end())
+            return (before + item[0] if item and is_item else before), after
         if not self.form.spaces:
             return "", ""
         before, _, after = text.partition(text.strip())
         return before, after
+
+    def _is_item(self, text: str, at: int) -> bool:
+        """Return True if the number before a place is that of an item, not "1." as in "1. Mai"."""
+        language = self.languages[0]
+        if language not in ("", "de") or text.isupper():
+            return True
+        return self.model.begins_sentence(text[at:], language)
 
     def _without_key(self, tagged: TaggedLine, inner: Span) -> tuple[TaggedLine, Span, str]:
         """Return a line without the sign of the key of a menu entry, and this sign or ""."""
@@ -178,7 +186,7 @@ class LinePreparation:
         if self.is_verbatim:
             return text
         if self.form.parts:
-            text = with_half_days(text)
+            text = with_half_days(text, *self.languages)
             unknown = "" if text.isascii() else self.model.unknown_characters(text)
             text = text.translate({ord(sign): PLAIN_SIGNS.get(sign, sign) for sign in unknown})
         return composed(prepared(text, self.form), self.model.source_length)

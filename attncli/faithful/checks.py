@@ -137,7 +137,7 @@ def check_plain(
     checks = []
     if difference := changed_digits(source, output, languages):
         checks.append(Check("digits", difference))
-    if not has_word(output) and has_word(MARK.sub("", source)):
+    if not has_word(output) and has_word(HALF_DAYS.sub("", MARK.sub("", source))):
         checks.append(Check("empty", "the output has no words"))
     checks += check_loop(source, output)
     # scripts without spaces need far fewer characters, so lengths cannot be compared
@@ -228,12 +228,16 @@ def changed_forms(source: str, output: str, languages: Languages) -> str:
 
 
 def lost_half_days(source: str, output: str) -> list[str]:
-    """Return the times with a.m. or p.m. of which the output has neither that nor 24 hours."""
-    found = digits_of(output)
-    if HALF_DAYS.search(output):
+    """Return the times with a.m. or p.m. of which the output has neither that nor 24 hours.
+
+    Of several times, a.m. or p.m. may stand behind the last alone, or behind each.
+    """
+    found = digits_of(re.sub(r"(?<=\d)(?:[:.]|\sh\s)00\b", "", output))  # 12:00 is no midnight
+    times, told = ([one[0] for one in HALF_DAYS.finditer(text)] for text in (source, output))
+    if told and len(told) != len(times):
         return []
-    times = HALF_DAYS.finditer(source)
-    return [one[0] for one in times if on_24_hours(one[0]).partition(":")[0] not in found]
+    found += [on_24_hours(one).partition(":")[0] for one in told]
+    return [one for one in times if on_24_hours(one).partition(":")[0] not in found]
 
 
 def lost_numerals(source: str, output: str, language: str) -> list[str]:

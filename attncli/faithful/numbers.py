@@ -23,13 +23,21 @@ WHOLE = re.compile(
 HALF_DAYS = re.compile(  # 7 p.m., 7:15 PM
     r"(?<![\d.,:])(\d{1,2})(?:[:.](\d\d))?\s?([aApP])\.?\s?[mM]\b(?:\.(?=\s*\S))?"
 )
-HALF = r"(?:\s?[AP]M|[ap]m|\s?[ap]\.m)\b(?:\.(?=\s*\S))?"  # not "5 am Bahnhof"
+ENDS = r"(?=\.?\s*(?:[,;:!?)]|$))"
+HALF = (  # not "5 am Bahnhof"
+    rf"(?:\s?[AP]M|[ap]m|\s?[ap]\.\s?m|\s?[AP]\.\s?M|\spm|\sam{ENDS})\b(?:\.(?=\s*\S))?"
+)
 HOUR = r"\d{1,2}(?:[:.]\d\d)?"
 HOURS = rf"{HOUR}(?:{HALF})?\s?[-–]\s?{HOUR}{HALF}"  # 9am-5:30pm
 HALF_DAY = re.compile(rf"(?<![\w.,:–-]){HOUR}{HALF}(?!\s?[-–]\s?\d)\.?")  # 7 PM, 7:15pm
 TIME = re.compile(rf"(?<![\d.,:]){HOUR}{HALF}")
+HOURS_ALONE = re.compile(rf"{HOUR}(?:{HALF})?\.?")
+SPACED_AM = re.compile(rf"(?<![\w.,:–-])({HOUR})\s(?=am\b)")
 # 18 a.m. 30, as a model writes 18 Uhr 30
 TIME_OF_24 = re.compile(rf"{TIME.pattern}(?:\s([0-5]\d)(?=[.,;!?)]|$))?")
+AFTERNOON = r"(?:1[3-9]|2[0-4])(?:[:.]\d\d)?"
+# 14 to 6 p.m.
+BEHIND_24 = re.compile(rf"(?<![\d.,:])({AFTERNOON}\s?(?:[-–]|\b\w{{1,4}})\s?)({TIME.pattern})")
 NOON = "12"
 PRIVATE = "[\ue000-\uf8ff]"  # marks of parts
 ZONED = re.compile(rf"{HALF}\s({PRIVATE})")  # 5 p.m. GMT
@@ -106,7 +114,8 @@ def with_hours(
     """Return an output whose times are counted as its language and its source do.
 
     "2:30 p.m." of a German output is 14:30. For a source that counts the hours to 24, "15 a.m." is
-    15:00, and "12 a.m." 12:00. shown: returns a text with the parts of its marks.
+    15:00, "12 a.m." 12:00, and "14 to 6 p.m." 14 to 18:00. shown: returns a text with the parts of
+    its marks.
     """
     if language not in STYLES:
         return text
@@ -120,11 +129,12 @@ def with_hours(
     if HALF_DAY.search(own):
         return TIME.sub(lambda time: _in_half_days(time, "", noon=False), text)
     noon = NOON in digits_of(own)
-    return TIME_OF_24.sub(lambda time: _in_half_days(time, time[1] or "", noon=noon), text)
+    text = TIME_OF_24.sub(lambda time: _in_half_days(time, time[1] or "", noon=noon), text)
+    return BEHIND_24.sub(lambda found: found[1] + on_24_hours(found[2]), text)
 
 
 def _as_hour(mark: str, part: str) -> str:
-    return part if re.fullmatch(HOUR, part) else mark
+    return part if re.fullmatch(rf"(?:{HOUR}\s?[-–]\s?)?{HOUR}", part) else mark
 
 
 def _in_half_days(time: re.Match[str], behind: str, *, noon: bool) -> str:
@@ -136,11 +146,20 @@ def _in_half_days(time: re.Match[str], behind: str, *, noon: bool) -> str:
     return f"{hour}:{behind} {half}.m{'' if stop else '.'}" if behind else time[0]
 
 
-def with_half_days(text: str) -> str:
-    """Return a text with 7 p.m. for 7 PM and 7pm, as most texts of a training have it."""
+def with_half_days(text: str, own: str = "", to: str = "") -> str:
+    """Return a text with 7 p.m. for 7 PM and 7pm, as most texts of a training have it.
+
+    own, to: languages of the text and of the output. Where hours are counted to 24, midnight is
+    0 a.m., which a model does not take for noon.
+    """
+    if own not in ("", "de"):  # "um 5 am Bahnhof"
+        text = SPACED_AM.sub(r"\1", text)
+    to_24 = to in STYLES and not STYLES[to].half_days
 
     def spelled(time: re.Match[str]) -> str:
         [(hour, minute, half)] = HALF_DAYS.findall(time[0])
+        if to_24 and hour == NOON and half in "aA":
+            hour = "0"
         return f"{hour}{minute and f':{minute}'} {half.lower()}.m."
 
     return HALF_DAY.sub(spelled, text)

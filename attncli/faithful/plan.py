@@ -59,6 +59,7 @@ class Plan:
     tagged: TaggedLine | None = None  # if tags are projected: the tags and the text between them
     key: str = ""  # & or _, which marks a letter as the key of a menu entry: "&Save"
     capitals: bool = False  # the output is written in capitals
+    open: bool = False  # the line does not end with the stop of its last piece
     note: str = ""
     refused: bool = False
     copied: bool = False  # the line is its own output
@@ -254,7 +255,7 @@ class Plan:
         """
         capitals = self.language not in ("", "de")  # where not every noun has one
         ends, shown = self.model.prepare.ends, partial(restore, parts=self.parts)
-        form = Fitting(ends, capitals, self.model.is_small, self.model.to, shown)
+        form = Fitting(ends, capitals, self.model.is_small, self.model.to, shown, self.open)
         for rank in zip(*(one.hypotheses for one in translations), strict=False):
             found = self._plainly(rank)
             if not self.options.verbatim:

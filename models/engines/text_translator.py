@@ -298,6 +298,17 @@ class TextTranslator(TrainedModel):
         direction = self._direction(text, language or self.source_language, self.to)
         return self.lexicon.has_translation(word, direction)
 
+    def begins_sentence(self, text: str, language: str) -> bool:
+        """Return True if the capital of the first word, as in "Nur heute", is no noun's or name's.
+
+        language: of the text; False if it is unknown.
+        """
+        lexicon = self.lexicon
+        if lexicon is None:
+            return False
+        own = (one for one in lexicon.directions if one.partition("-")[0] == language)
+        return any(lexicon.begins_sentence(text, one) for one in own)
+
     def _ids(self, text: str, to: str) -> list[int]:
         """Return the ids of a text: language token, token of the form of address, text, END."""
         ids, language = self.tokenizer.encode(text, to), bool(to)

@@ -41,6 +41,7 @@ MOST_BLOCK = 1 << 18  # bytes of a block
 CACHED = 256  # blocks in memory
 COMMONEST = 99  # binary digits of a count that no form has
 OWN = 3  # binary digits by which a form with candidates of its own may be rarer than another case
+RARER = 3  # binary digits by which a small form may be rarer, where a capital is that of a sentence
 LONGEST = 5  # words of a form
 CANDIDATES = 3  # of an entry
 ALWAYS = -1  # rarity of an entry that is read wherever its form stands, as a user's
@@ -351,6 +352,14 @@ class Lexicon:
         """Return True for a word with a translation that the training data do not have."""
         entries = self.entries(direction, word.lower()).get(word.lower(), ())
         return any(one.form == word and one.rarity <= 0 and one.candidates for one in entries)
+
+    def begins_sentence(self, text: str, direction: str) -> bool:
+        """Return True if the first word is frequent with a small letter, and has a capital here."""
+        word = WORD.match(text)
+        if not word or not word[0][0].isupper():
+            return False
+        small, capital = self._rarities(word[0], direction)
+        return small > ALWAYS and small >= capital - RARER
 
     def in_sentence_case(self, text: str, direction: str) -> str:
         """Return a heading With Capitals with small letters in the words that usually have them.

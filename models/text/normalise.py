@@ -26,9 +26,9 @@ ADDRESS = re.compile(
 # joiners and skin tones
 EMOJI_PARTS = "\u200d\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
-# of a heading, an item, a quotation or an enumeration (I. a) (2) iv.) in plain text
+# of a heading, an item, a check box, a quotation or an enumeration (I. a) (2) iv.) in plain text
 MARKS = re.compile(
-    r"(?:[#>*+:-]+[ \t]+|\*+(?=\w)(?![^*]*\*))*"
+    r"(?:[#>*+:-]+[ \t]+(?:\[[ xX]\][ \t]+(?=\S))?|\*+(?=\w)(?![^*]*\*))*"
     r"(?:(?:[IVX]{1,5}|[ivx]{1,5}|[A-Za-z])\.[ \t]+(?=[^\W\d_])"
     r"|\(?(?:[A-Za-z]|[IVXivx]{1,5}|\d{1,3})\)[ \t]+)?"
 )

@@ -81,18 +81,44 @@ def test_a_small_number_is_in_the_translation_or_a_message_names_it(to: str) -> 
         assert not lost or one.checks, (line, one.text)
 
 
+HALF_DAY_FORMS = (
+    *("{}{}m", "{} {}m", "{}{}M", "{} {}M", "{}:15{}m", "{}:15 {}M", "{}:00{}m", "{}:00 {}M"),
+    *("{} {}.m.", "{}{}.m.", "{} {}.M.", "{}:30 {}m", "{}:30 {}.m."),
+)
+HOUR_FRAMES = ("{}", "Closed at {}", "Tomorrow at {}, we will talk.", "The shop opens at {} today.")
+
+
 @pytest.mark.parametrize("to", ["de", "fr", "es"])
-@pytest.mark.parametrize("form", ["{}{}m", "{}{}M", "{}:15{}m", "{} {}.m."])
-def test_every_hour_of_half_a_day_is_one_of_24(to: str, form: str) -> None:
-    hours = [(hour, half) for hour in range(1, 13) for half in "ap"]
-    upper = form.endswith("M")
-    times = [form.format(hour, half.upper() if upper else half) for hour, half in hours]
-    lines = [f"The shop opens at {time} on Monday." for time in times]
-    for (hour, half), one in zip(hours, translated(lines, "en", to), strict=True):
-        if not re.search(rf"\b{hour}(:\d\d)? {half}\.\s?m", one.text):
-            [found, *minutes] = map(int, re.findall(r"\d+", one.text))
-            assert found == hour % 12 + 12 * (half == "p"), one.text
-            assert minutes in ([15],) if ":" in form else minutes in ([], [0]), one.text
+@pytest.mark.parametrize("frame", HOUR_FRAMES)
+def test_every_hour_of_half_a_day_is_one_of_24(to: str, frame: str) -> None:
+    rows = [(hour, half, form) for hour in range(1, 13) for half in "ap" for form in HALF_DAY_FORMS]
+    times = [form.format(hour, half.upper() if "M" in form else half) for hour, half, form in rows]
+    lines = [frame.replace("{}", time) for time in times]
+    for (hour, half, form), line, one in zip(rows, lines, translated(lines, "en", to), strict=True):
+        minute = int((re.findall(r":(\d\d)", form) or ["0"])[0])
+        [found, *minutes] = map(int, re.findall(r"\d+", one.text))
+        is_told = found == hour % 12 + 12 * (half == "p") and (minutes or [0]) == [minute]
+        assert is_told != bool(one.checks), (line, one.text)
+        if frame == "{}" or not line.endswith("."):
+            assert not one.text.endswith("."), (line, one.text)
+
+
+@pytest.mark.parametrize(
+    ("own", "form"), [("de", "von {} bis {} Uhr"), ("fr", "de {} à {} heures"), ("de", "{}-{} Uhr")]
+)
+def test_no_hours_from_and_to_are_counted_in_two_ways(own: str, form: str) -> None:
+    lines = [form.format(first, last) for last in range(14, 24) for first in range(13, last)]
+    for line, one in zip(lines, translated(lines, own, "en"), strict=True):
+        mixed = re.search(r"(1[3-9]|2\d)\D.*[ap]\.m", one.text)
+        assert not mixed or one.checks, (line, one.text)
+
+
+@pytest.mark.parametrize("own", ["de", "fr", "es"])
+def test_twelve_in_half_days_stays_twelve_in_english(own: str) -> None:
+    for form in (*HALF_DAY_FORMS, "{} {}. m."):
+        lines = [form.format(12, half.upper() if "M" in form else half) for half in "ap"]
+        for half, one in zip("ap", translated(lines, own, "en"), strict=True):
+            assert re.fullmatch(rf"12(:\d\d)? {half}\.m\.", one.text) or one.checks, one.text
 
 
 SPELLINGS = {
@@ -223,6 +249,24 @@ def test_every_month_with_a_day_is_that_month(to: str, form: str) -> None:
         assert re.search(rf"(?<!\d){day}(?!\d)", one.text), one.text
 
 
+@pytest.mark.parametrize("to", ["en", "fr"])
+def test_a_german_number_before_a_month_is_a_day_and_before_a_small_word_an_item(to: str) -> None:
+    items = ["Nur heute", "Unser Team", "Klicken Sie hier", "Was ist das?", "Die Software starten"]
+    texts = [*MONTHS["de"], *items]
+    alone = [one.text for one in translated(texts, "de", to)]
+    numbered = [one.text for one in translated([f"3. {text}" for text in texts], "de", to)]
+    for text, one, other in zip(texts, alone, numbered, strict=True):
+        assert (other == f"3. {one}") == (text in items), (text, other)
+
+
+@pytest.mark.parametrize("mark", ["- [ ] ", "* [x] ", "- [X] 2. "])
+@pytest.mark.parametrize(("own", "to"), DIRECTIONS)
+def test_a_check_box_is_a_mark_around_the_text(mark: str, own: str, to: str) -> None:
+    text = {"en": "Save your work", "de": "Die Arbeit speichern"}.get(own, "No")
+    [alone, marked] = translated([text, mark + text], own, to)
+    assert marked.text == mark + alone.text
+
+
 @pytest.mark.parametrize("to", ["de", "fr", "es"])
 @pytest.mark.parametrize("zone", ["GMT", "EST", "UTC"])
 @pytest.mark.parametrize("time", ["5pm", "5 PM", "17:00"])
@@ -261,12 +305,17 @@ def test_times_of_an_output_are_those_of_its_language(text: str, language: str, 
         ("at 3 a.m. 30 people came", "um 3 Uhr kamen 30", "at 3 a.m. 30 people came"),
         ("at \ue000 a.m.", "um \ue000 Uhr", "at 20:00"),
         ("\ue000 a.m. \ue001", "\ue000 Uhr \ue001", "20:30"),
+        ("from 14 to 6 p.m.", "von 14 bis 18 Uhr", "from 14 to 18:00"),
+        ("from 14:30 to 6:15 p.m.", "von 14:30 bis 18:15 Uhr", "from 14:30 to 18:15"),
+        ("from 9 to 5 p.m.", "von 9 bis 17 Uhr", "from 9 to 5 p.m."),
+        ("from 2 to 6 p.m.", "from 2 to 6 p.m.", "from 2 to 6 p.m."),
+        ("\ue002 a.m.", "\ue002 Uhr", "14-18:00"),
     ],
 )
 def test_times_of_an_english_output_are_those_of_its_source(
     text: str, source: str, shown: str
 ) -> None:
-    parts = {"\ue000": "20", "\ue001": "30"}
+    parts = {"\ue000": "20", "\ue001": "30", "\ue002": "14-18"}
 
     def with_parts(text: str) -> str:
         return "".join(parts.get(sign, sign) for sign in text)
