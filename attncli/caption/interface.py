@@ -82,6 +82,7 @@ class Captioner(ImageModel):
             results += some
         return results[0] if is_one else results
 
+    @checked
     def explain(
         self, images: Any, **how: Unpack[ExplainSettings]
     ) -> ExplainedLine | list[ExplainedLine]:

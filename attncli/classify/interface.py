@@ -45,6 +45,7 @@ class Classifier(LabelModel):
         [found] = ClassifyRunner(self, ClassifyOptions(nbest=nbest)).run([lines], weights=attention)
         return found[0] if isinstance(texts, str) else found
 
+    @checked
     def explain(
         self, texts: str | Iterable[str], **how: Unpack[ExplainSettings]
     ) -> ExplainedLine | list[ExplainedLine]:

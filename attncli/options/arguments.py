@@ -4,21 +4,28 @@
     def caption(self, images: Any, *, prefix: str = "", look: str | Sequence[str] = ()) -> ...:
 
 A number or truth value of NumPy counts as one of Python, and any collection as a list or tuple.
+Messages of the command that name an option, such as --to, name the argument.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from models.core.errors import InputError
+from models.core.errors import InputError, ModelError
 from models.core.settings import short
 from models.text.normalise import is_unicode
 
+OPTIONS = {"from": "source"} | {  # of the command: argument
+    name: name
+    for name in ("to", "word", "method", "prefix", "look", "glossary", "memory", "address")
+}
+OPTION = re.compile(rf"--({'|'.join(OPTIONS)})\b(?!-)")
 F = TypeVar("F", bound=Callable[..., Any])
 NAMES: dict[Any, str] = {
     float: "a number",
@@ -45,9 +52,22 @@ def checked(function: F) -> F:
     def call(*args: Any, **options: Any) -> Any:
         given = signature.bind(*args, **options).arguments
         check(given, kinds(), hint=f"see help({function.__qualname__})")
-        return function(*args, **options)
+        try:
+            return function(*args, **options)
+        except ModelError as error:
+            told = [*map(in_python, (error.found, error.expected, error.hint))]
+            if told == [error.found, error.expected, error.hint]:
+                raise
+            raise type(error)(*told) from None
 
     return cast(F, call)
+
+
+def in_python(message: str) -> str:
+    """Return a message with options of the command as arguments, outside of command lines."""
+    texts = message.split("`")
+    texts[::2] = [OPTION.sub(lambda found: f"{OPTIONS[found[1]]}=", text) for text in texts[::2]]
+    return "`".join(texts)
 
 
 def check(

@@ -111,6 +111,7 @@ class SpeechModel(transcripts.SpeechModel):
             results.append(result)
         return results[0] if is_one else results
 
+    @checked
     def explain(
         self, recordings: Any, *, rate: float = 0, **how: Unpack[ExplainSettings]
     ) -> ExplainedLine | list[ExplainedLine]:

@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import attncli
-from attncli.options.arguments import check, fits
+from attncli.options.arguments import check, fits, in_python
 from attncli.task.table import TASKS
 from models.core.errors import InputError
 from models.core.use_config import SearchConfig
@@ -163,6 +163,22 @@ def test_the_rate_of_an_array_can_be_a_number_of_numpy() -> None:
     assert len({one.text for one in found}) == len({one._repr_html_() for one in found}) == 1
     with pytest.raises(InputError, match="without its rate; expected samples a second: rate=16000"):
         model.explain(samples)
+
+
+@pytest.mark.parametrize(
+    ("model", "method", "inputs", "options", "message"),
+    [
+        ("everyday", "translate", ("A dog.",), {}, "choose it with to="),
+        ("everyday", "explain", ("A dog.",), {"to": "de", "word": 99}, "leave out word= for"),
+        ("grammar-en-de", "align", ("A.", "A."), {"to": "de"}, "leave out to= and source="),
+    ],
+)
+def test_a_message_has_arguments_in_place_of_options(
+    model: str, method: str, inputs: tuple[str, ...], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(attncli.ModelError, match=message):
+        getattr(load(model), method)(*inputs, **options)
+    assert in_python("`attn x --to de` with --to-and --to") == "`attn x --to de` with --to-and to="
 
 
 def test_items_that_can_be_read_once_are_not_read() -> None:
