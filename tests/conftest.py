@@ -155,11 +155,12 @@ def attn(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     status: exit status that the run must have. given: its stdin, if it reads that.
     """
 
-    def run(*words: str | Path, status: int = 0, given: str | None = None) -> Any:
+    def run(*words: str | Path, status: int = 0, given: str | bytes | None = None) -> Any:
         capfd.readouterr()
         with monkeypatch.context() as context:
             if given is not None:
-                context.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+                content = given.encode() if isinstance(given, str) else given
+                context.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
             assert app.run([*map(str, words)]) == status
         console.be_quiet(False)
         return capfd.readouterr()

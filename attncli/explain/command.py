@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
 import typer
 
-from attncli.data.lines import input_chunks
-from attncli.data.named_files import RECORDINGS, SUFFIXES
+from attncli.data.named_files import RECORDINGS, SUFFIXES, FileKind, listed_images, named_images
 from attncli.data.streams import check_output, open_output
 from attncli.explain._options import ALL, BRIEF, ExplainedOptions, chosen
 from attncli.options import line_streams, shared
@@ -21,6 +20,7 @@ from models.storage.settings import task_of
 
 if TYPE_CHECKING:
     from attncli.explain.result import ExplainedLine
+    from attncli.explain.runner import ExplainRunner
 
 Format = Annotated[
     Literal["text", "jsonl"], typer.Option("--format", help="How to write explanations.")
@@ -51,8 +51,8 @@ class ExplainCommand(ExplainedOptions):
         list[str] | None,
         typer.Argument(
             metavar="INPUT",
-            help="Text, `text ||| translation`, an image or a recording. Default: the lines of the "
-            "input.",
+            help="Text, `text ||| translation`, an image or a recording, or folders, TAR files and "
+            "patterns of them. Default: the lines of the input.",
         ),
     ] = ()
     model: Annotated[
@@ -61,8 +61,8 @@ class ExplainCommand(ExplainedOptions):
             "--model",
             "-m",
             envvar=shared.MODEL,
-            help="Translator, classifier or captioner: its name (`attn models` lists them) or its "
-            "folder; without it, the model shipped for text, or for images.",
+            help="Translator, classifier, captioner or model of speech: its name (`attn models` "
+            "lists them) or its folder; without it, the model shipped for the first input.",
         ),
     ] = None
     to: shared.To = ""
@@ -97,7 +97,7 @@ class ExplainCommand(ExplainedOptions):
             shared.check_texts(self.texts, "explain")
         line_streams.check_shown(self.show, self.format)
         # imports torch
-        from attncli.explain.runner import ExplainRunner, file_lines
+        from attncli.explain.runner import ExplainRunner
         from attncli.render.image_maps import WRITERS, writer_of
 
         if is_image and picture:
@@ -106,19 +106,11 @@ class ExplainCommand(ExplainedOptions):
         lines = self.picture.lines
         drawing = line_streams.check_drawing(None if is_image else picture, lines, drawn=False)
         shown = line_streams.Picture(drawing)
-        with line_streams.open_source(self.texts, self.input_file) as stream:
+        reads_files = task in ("caption", "transcribe") and not self.input_file
+        given = () if reads_files else self.texts  # names of files are read below
+        with line_streams.open_source(given, self.input_file) as stream:
             runner = ExplainRunner.open(folder, options)
-            read = file_lines if runner.model.files else input_chunks
-            complete = line_streams.write_lines(
-                runner,
-                stream,
-                self.output_file,
-                shown,
-                remarks=self._draw,
-                read=read,
-                weights=True,
-                show=False,
-            )
+            complete = self._written(runner, stream, shown)
             shown.draw()
         raise typer.Exit(not complete)
 
@@ -129,15 +121,40 @@ class ExplainCommand(ExplainedOptions):
             return "caption"
         return "transcribe" if name.endswith(RECORDINGS.suffixes) else "translate"
 
-    def _draw(self, results: list[ExplainedLine]) -> list[str]:
-        """Write the maps of an image; there is nothing to remark."""
+    def _written(
+        self, runner: ExplainRunner, stream: BinaryIO, shown: line_streams.Picture
+    ) -> bool:
+        """Write the explanations of lines or of files; return True if all have one."""
+        kind: FileKind | None = runner.model.files
+        if not kind:
+            return line_streams.write_lines(
+                runner, stream, self.output_file, shown, weights=True, show=False
+            )
+        named = named_images(self.texts, recursive=True, kind=kind)
+        return line_streams.write_files(
+            runner,
+            named if self.texts else listed_images(stream),
+            self.output_file,
+            weights=True,
+            show=False,
+            take=lambda results: self._take(results, runner, shown),
+        )
+
+    def _take(
+        self, results: list[ExplainedLine], runner: ExplainRunner, shown: line_streams.Picture
+    ) -> list[str]:
+        """Write the maps of an image, or keep what is drawn of a recording; there are no faults."""
         from attncli.render.image_maps import WRITERS, writer_of
 
         picture = self.picture_file
-        for maps in (one.maps for one in results):
-            if maps and picture:
-                if results[0].line.number > 1:
-                    raise ModelError(f"--picture {picture} for several images", "one image")
-                with open_output(picture) as write:
-                    write(writer_of(picture, WRITERS)(maps))
+        for one in results:
+            if not picture:
+                break
+            if one.maps is None:
+                shown.take(runner.drawn(one))
+                continue
+            if one.line.number > 1:
+                raise ModelError(f"--picture {picture} for several images", "one image")
+            with open_output(picture) as write:
+                write(writer_of(picture, WRITERS)(one.maps))
         return []

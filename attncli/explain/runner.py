@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ from torch import Tensor
 from attncli.caption.runner import BELOW, CaptionRunner
 from attncli.classify.runner import ClassifyRunner
 from attncli.data.corpus import PairLine, pair_of
-from attncli.data.named_files import NamedFile, listed_images
+from attncli.data.named_files import NamedFile
 from attncli.data.streams import as_json_line
 from attncli.explain._options import BRIEF, ExplainedOptions, checked, chosen
 from attncli.explain.result import (
@@ -107,14 +108,15 @@ class ExplainRunner(Runner[Any, ExplainedLine, AnyRunner, ExplainedOptions]):
         return cls(model, options)
 
     def run(
-        self, chunks: Iterable[Sequence[Line | ExplainItem]], *, weights: bool = False
+        self, chunks: Iterable[Sequence[Line | NamedFile | ExplainItem]], *, weights: bool = False
     ) -> Iterator[list[ExplainedLine]]:
         """Explain inputs one by one; report methods that are left out, and sums that are wrong.
 
         A line is a text, a pair with bars or a tab between its texts, or the path of a file.
         """
-        for given in (one for chunk in chunks for one in chunk):
+        for number, given in enumerate(chain.from_iterable(chunks), 1):
             item = self._item(given) if isinstance(given, Line) else given
+            item = self.item(number, item) if isinstance(item, NamedFile) else item
             result = replace(self._explained(item), by=self)
             if result.explanation is not None:
                 self._report(item.line, result.explanation)
@@ -134,13 +136,16 @@ class ExplainRunner(Runner[Any, ExplainedLine, AnyRunner, ExplainedOptions]):
             return ExplainedLine(line, note=f"line {line.number} is {line.fault}; not explained")
         if not (item.file or line.text.strip()):
             return ExplainedLine(line)
+        place = "" if item.file else f"line {line.number}: "
         try:
+            if item.file and item.file.fault:
+                raise InputError(item.file.fault)
             task = self.model.task
             explained = EXPLAINED.get(task) or need_part("explained", task, f"a model for {task}")
             found: ExplainedLine = explained(self.model, item, self.options.explained)
             return found
         except (InputError, NotFoundError) as error:
-            return ExplainedLine(line, note=f"line {line.number}: {error}", fault=error)
+            return ExplainedLine(line, note=f"{place}{error}", fault=error)
 
     def _report(self, line: Line, found: Explanation) -> None:
         say = self.options.messages.say
@@ -176,9 +181,11 @@ class ExplainRunner(Runner[Any, ExplainedLine, AnyRunner, ExplainedOptions]):
         found = result.explanation
         if found is None:
             return {"error": result.note}
-        source: JsonObject = {"source": found.source}
-        if result.maps is not None:
-            source = {"image": result.line.text, "grid": result.maps.maps.shape[1:]}
+        source: JsonObject = {self.model.unit: result.line.text} if self.model.files else {}
+        if result.maps is None:
+            source["source"] = found.source
+        else:
+            source["grid"] = result.maps.maps.shape[1:]
         return {
             **source,
             **entries_of(found.entries),
@@ -370,11 +377,3 @@ EXPLAINED: Mapping[str, Callable[[Any, ExplainItem, ExplainOptions], ExplainedLi
     "classify": of_label,
     "caption": of_caption,
 }
-
-
-def file_lines(stream: BinaryIO) -> Iterator[list[Line]]:
-    """Yield the paths of files in a stream."""
-    number = 0
-    for files in listed_images(stream):
-        yield [Line(n, file.name, fault=file.fault) for n, file in enumerate(files, number + 1)]
-        number += len(files)

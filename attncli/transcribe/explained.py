@@ -6,7 +6,7 @@ from itertools import islice
 
 from attncli.explain.result import ExplainedLine, ExplainItem, empty_output
 from attncli.transcribe.runner import TranscribeRunner, recording_in
-from models.core.errors import InputError
+from models.core.errors import InputError, ModelError
 from models.explain import ExplainOptions
 from models.speech.explained import explain_transcript
 from models.speech.features import log_mel
@@ -31,8 +31,12 @@ def of_transcript(
         raise InputError(
             f"{line.text}, of several pieces", f"at most {transcriber.longest_piece:g} seconds"
         )
+    segments = transcriber.heard(pieces)
+    known = transcriber.known(segments, item.file.name, 0.0)
+    if isinstance(known, ModelError):  # what `attn transcribe` refuses, too
+        raise known
+    best = segments[0].hypotheses[0]
     features = log_mel(pieces[0].samples, transcriber.config.audio)
-    [[best, *_]] = transcriber.outputs([features])
     if not best.text.strip():
         return empty_output(line, "transcript")
     return ExplainedLine(

@@ -130,10 +130,10 @@ class Transcriber(TorchModel, SpeechModel):
                 if isinstance(each, SoundPiece):
                     segments.append(next(heard))
                     continue
-                yield each if isinstance(each, ModelError) else self._known(segments, *each)
+                yield each if isinstance(each, ModelError) else self.known(segments, *each)
                 segments = []
 
-    def _known(
+    def known(
         self, segments: list[SpokenSegment], name: str, seconds: float
     ) -> Transcript | ModelError:
         """Return a transcript of the segments that are probably words that the model knows.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import tarfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import torch
 import attncli
 from models.explain import METHODS
 from models.speech.recordings import SampleArray
+from models.storage.installed import BOX, is_bundle
 from tests.attncli.command_line import Attn
 
 OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
@@ -167,6 +169,41 @@ def test_an_explanation_has_the_numbers_of_the_command_alone_and_in_a_list(
     assert array.relevances[method].equal(found[0].relevances[method])
     assert array.text == found[0].text and [*array.source] == expected[0]["source"]
     assert method in array.picture and "<iframe" in array._repr_html_()
+
+
+def test_recordings_are_explained_from_wherever_they_are_transcribed(
+    speech_model: Path, names: list[Path], tmp_path: Path, attn: Attn
+) -> None:
+    """From a folder, a pattern, an archive, a list of paths and standard input."""
+    folder = tmp_path / "sounds"
+    folder.mkdir()
+    for name in names:
+        (folder / name.name).write_bytes(name.read_bytes())
+    with tarfile.open(tmp_path / "sounds.tar", "w") as archive:
+        archive.add(folder, "")
+    words = ("explain", "-m", speech_model, "--method", "erasure", "--format", "jsonl")
+
+    def explained(*inputs: object, given: str | bytes = "") -> list[dict[str, Any]]:
+        return [json.loads(row) for row in attn(*words, *inputs, given=given).out.splitlines()]
+
+    expected = explained(*names)
+    assert [row.pop("recording") for row in expected] == [*map(str, names)]
+    listed = "".join(f"{name}\n" for name in names)
+    places = (folder, folder / "*.wav", tmp_path / "sounds.tar")
+    for found in (*map(explained, places), explained(given=listed)):
+        shown = [Path(row.pop("recording")).name for row in found]
+        assert shown == [name.name for name in names] and found == expected
+    [row] = explained("-", given=names[0].read_bytes())
+    assert row.pop("recording") == "-" and row == expected[0]
+
+
+@pytest.mark.skipif(not is_bundle(BOX / "digits"), reason="not in the box")
+def test_what_a_model_does_not_transcribe_it_does_not_explain() -> None:
+    noise = np.random.default_rng(0).normal(0, 0.1, 16_000)
+    model: Any = attncli.load("digits")
+    for call in (model.transcribe, model.explain):
+        with pytest.raises(attncli.ModelError, match="probably other speech"):
+            call(noise, rate=16_000)
 
 
 def test_what_cannot_be_explained_is_one_line(
