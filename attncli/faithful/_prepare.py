@@ -2,7 +2,7 @@
 
 The steps, in this order:
  1. tags are taken out (`attncli.documents.tags`); their places move with the text from here on
- 2. around the text, spaces, emoji, marks such as "## " and numbers such as "2.1. " are set aside
+ 2. around the text, tags, spaces, emoji, marks such as "## " and numbers as "2.1. " are set aside
  3. the sign of the key of a menu entry is taken out: &File
  4. a message is divided into its branches
  5. what must not change gets a mark
@@ -53,8 +53,20 @@ KEYS = re.compile(
     r"(?:(?:Ctrl|Ctl|Control|Strg|Alt|AltGr|Shift|Cmd|Command|Option|Meta|Super|Win)[+-]){1,4}\S{1,9}"
 )
 ITEM = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}\.\s+(?=[^\W\d_])")  # of a numbered list
+AROUND = re.compile(r"\s*<([A-Za-z][\w:-]*)(?:\s[^<>]*)?>(.*)</\1>\s*", re.DOTALL)
+NESTED = 9  # pairs around a line, at most
 ELLIPSIS = re.compile(r"\S+(?:\s+\S+){0,3}?(\s?(?:…|\.{3}))")  # at the end of an entry
 CAPITALS = 1.1  # tokens in capitals per token in lower case; above it a model knows no capitals
+
+
+def inner_of_tags(text: str) -> Span:
+    """Return where the text is inside the pairs of tags that stand only around the whole."""
+    inner = 0, len(text)
+    for _ in range(NESTED):
+        if found := AROUND.fullmatch(text, *inner):
+            inner = found.span(2)
+    worded = has_word(text[slice(*inner)]) and "<" not in text[slice(*inner)]
+    return inner if worded else (0, len(text))
 
 
 class LinePreparation:
@@ -106,6 +118,14 @@ class LinePreparation:
 
     def _outer(self, text: str) -> tuple[str, str]:
         """Return what is before and after the part of a text that the model reads."""
+        start, end = (
+            inner_of_tags(text) if self.form.parts and not self.has_tags else (0, len(text))
+        )
+        before, after = self._outer_marks(text[start:end])
+        return text[:start] + before, after + text[end:]
+
+    def _outer_marks(self, text: str) -> tuple[str, str]:
+        """Return what is before and after the part of a text without outer tags."""
         if self.form.symbols and not all(map(is_outer, text)):
             before, after = outer_symbols(text)
             item = ITEM.match(text, len(before))

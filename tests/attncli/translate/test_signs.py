@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from attncli.faithful._kinds import CURRENCIES
+from attncli.faithful._prepare import inner_of_tags
 from attncli.faithful.numbers import in_style, with_hours
 from attncli.faithful.protect import SOFT, is_sign
 from attncli.faithful.result import TranslatedLine
@@ -265,6 +266,22 @@ def test_a_check_box_is_a_mark_around_the_text(mark: str, own: str, to: str) -> 
     text = {"en": "Save your work", "de": "Die Arbeit speichern"}.get(own, "No")
     [alone, marked] = translated([text, mark + text], own, to)
     assert marked.text == mark + alone.text
+
+
+@pytest.mark.parametrize("to", ["de", "fr", "es"])
+@pytest.mark.parametrize(
+    "form", ["<td>{}</td>", '<p><b class="a">{}</b></p>', " <h2>## {}</h2>", "<li> {} 😀 </li>"]
+)
+def test_tags_around_a_whole_plain_line_are_around_its_translation(form: str, to: str) -> None:
+    texts = ["Delete account", "Opening Hours", "The shop is closed."]
+    alone = [one.text for one in translated(texts, "en", to)]
+    tagged = translated([form.replace("{}", text) for text in texts], "en", to)
+    assert [one.text for one in tagged] == [form.replace("{}", text) for text in alone]
+
+
+@pytest.mark.parametrize("text", ["a < b", "<b>One</b> and <b>two</b>", "<b></b>", "<b>5 < 6</b>"])
+def test_other_tags_are_not_around_a_line(text: str) -> None:
+    assert inner_of_tags(text) == (0, len(text))
 
 
 @pytest.mark.parametrize("to", ["de", "fr", "es"])
