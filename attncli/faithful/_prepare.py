@@ -63,8 +63,10 @@ def inner_of_tags(text: str) -> Span:
     """Return where the text is inside the pairs of tags that stand only around the whole."""
     inner = 0, len(text)
     for _ in range(NESTED):
-        if found := AROUND.fullmatch(text, *inner):
-            inner = found.span(2)
+        found = AROUND.fullmatch(text, *inner)
+        if not found:
+            break
+        inner = found.span(2)
     worded = has_word(text[slice(*inner)]) and "<" not in text[slice(*inner)]
     return inner if worded else (0, len(text))
 
@@ -118,9 +120,8 @@ class LinePreparation:
 
     def _outer(self, text: str) -> tuple[str, str]:
         """Return what is before and after the part of a text that the model reads."""
-        start, end = (
-            inner_of_tags(text) if self.form.parts and not self.has_tags else (0, len(text))
-        )
+        has_own_tags = self.form.parts and not self.has_tags
+        start, end = inner_of_tags(text) if has_own_tags else (0, len(text))
         before, after = self._outer_marks(text[start:end])
         return text[:start] + before, after + text[end:]
 

@@ -10,7 +10,6 @@ all tasks, and calls nothing below it; so an input has the same output behind ev
 
 from __future__ import annotations
 
-import copy
 import html
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from models.core.errors import InputError
+from models.core.types import CopiedByValues
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -166,7 +166,7 @@ AnyRunner: TypeAlias = Runner[Any, Any, Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ShownResult:
+class ShownResult(CopiedByValues):
     """A result that shows itself, in a terminal and in a notebook.
 
     Copies share its runner. One that was pickled has none, and raises InputError for a picture.
@@ -178,16 +178,6 @@ class ShownResult:
     def __getstate__(self) -> dict[str, object]:
         """Return the values without the runner, so that a result can be sent to a process."""
         return {name: value for name, value in vars(self).items() if name not in ("by", "weighed")}
-
-    def __copy__(self) -> Self:
-        other = object.__new__(type(self))  # copy would leave out the runner, as pickle does
-        vars(other).update(vars(self))
-        return other
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        memo[id(self)] = other = copy.copy(self)
-        vars(other).update(copy.deepcopy(vars(self), memo))
-        return other
 
     @property
     def runner(self) -> AnyRunner:

@@ -6,12 +6,14 @@ H heads, and Q, K, V feature sizes. Batch first; a mask is True where a slot is 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+    from typing_extensions import Self
 
 Link = tuple[int, int]  # source unit, target unit, counted from 0
 Span = tuple[int, int]  # first character of a text, and the one after the last
@@ -235,3 +237,20 @@ class Classification(NamedTuple):
     def label(self) -> str:
         """The most probable label; "" for an empty text."""
         return self.labels[0].label if self.labels else ""
+
+
+class CopiedByValues:
+    """Base of what copies with all its values, and pickles with some or not at all.
+
+    Without it, copies would be made as pickle makes them, by `__reduce__` and `__getstate__`.
+    """
+
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = other = copy.copy(self)
+        vars(other).update(copy.deepcopy(vars(self), memo))
+        return other

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from models.core.errors import ConfigurationError, InputError
 from models.core.sources import check_source
-from models.core.types import Hypothesis
+from models.core.types import CopiedByValues, Hypothesis
 from models.core.use_config import SearchConfig
 from models.search.repeats import different_texts
 from models.storage.settings import family_of, read_settings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class TrainedModel:
+class TrainedModel(CopiedByValues):
     """A trained model in use, run by any engine."""
 
     tokenizer: Tokenizer
@@ -39,16 +39,6 @@ class TrainedModel:
         raise InputError(
             "a model that is pickled", "its folder or name", "open it in the other process by load"
         )
-
-    def __copy__(self) -> Self:
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
-        return other
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        memo[id(self)] = other = copy.copy(self)
-        vars(other).update(copy.deepcopy(vars(self), memo))
-        return other
 
     def with_search(self, search: SearchConfig) -> Self:
         """Return this model with other default search settings; the weights are shared."""
